@@ -11,65 +11,6 @@ use syn::Item;
 
 use crate::code::{Crate, Module, Names, Token, TokenKind, flatten, imports};
 
-/// Parents whose children still need each other, and what makes them. Dissolve a cycle and remove
-/// its entry; never add one.
-pub(crate) const KNOWN: &[(&str, &str)] = &[
-    (
-        "hermes",
-        "the command tree names every command, and completion and help read the tree",
-    ),
-    (
-        "hermes::commands::tools",
-        "`tools call` reads further calls line by line with the same arguments",
-    ),
-    ("hermes-agent", "a turn works on the agent that started it"),
-    (
-        "hermes-board",
-        "an error names the card that it is about, and cards are parsed with that error",
-    ),
-    (
-        "hermes-docker",
-        "a container is taken down through the host that it belongs to",
-    ),
-    (
-        "hermes-policy::command",
-        "programs are recognised while the syntax is read",
-    ),
-    (
-        "hermes-policy::command::syntax",
-        "a word may hold a substitution, which holds words",
-    ),
-    ("hermes-proc", "a child with streams is a child"),
-    (
-        "hermes-proc::env",
-        "a policy decides by lists and tiers that are read with it",
-    ),
-    (
-        "hermes-session",
-        "an error names the session that it is about, and ids are parsed with that error",
-    ),
-    (
-        "hermes-store",
-        "a group of writes waits as its database does",
-    ),
-    (
-        "hermes-terminal::background",
-        "a process is registered, started, listed and killed by one registry",
-    ),
-    (
-        "hermes-tools",
-        "a tool is called with a context that holds the tools",
-    ),
-    (
-        "hermes-tools::files",
-        "local and remote files are one file system",
-    ),
-    (
-        "hermes-tools::kanban",
-        "every tool of the board is one of its verbs",
-    ),
-];
-
 /// Siblings that need each other.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Cycle {
@@ -101,22 +42,6 @@ impl fmt::Display for Cycle {
         }
         Ok(())
     }
-}
-
-/// The cycles that are not known, and known ones that are gone.
-pub(crate) fn unknown(cycles: &[Cycle], known: &[(&str, &str)]) -> Vec<String> {
-    let is_known = |cycle: &&Cycle| known.iter().any(|(parent, _)| *parent == cycle.parent);
-    let gone = known.iter().filter(|(parent, reason)| {
-        reason.trim().is_empty() || !cycles.iter().any(|cycle| cycle.parent == *parent)
-    });
-    let gone =
-        gone.map(|(parent, _)| format!("{parent} has no cycle or no reason; remove it from KNOWN"));
-    cycles
-        .iter()
-        .filter(|cycle| !is_known(cycle))
-        .map(ToString::to_string)
-        .chain(gone)
-        .collect()
 }
 
 /// Every group of siblings that need each other.

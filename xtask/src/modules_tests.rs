@@ -83,20 +83,3 @@ fn tests_and_parents_close_no_cycle() {
     ];
     assert_eq!(found(&modules), Vec::<String>::new());
 }
-
-#[test]
-fn a_known_cycle_is_no_finding_and_a_gone_one_is() {
-    let modules = [
-        ("", "mod a; mod b;"),
-        ("a", "use super::b::B; pub struct A(B);"),
-        ("b", "use super::a::A; pub struct B(A);"),
-    ];
-    let cycles = cycles(&[Crate::from_text("demo", &modules)]);
-    assert_eq!(unknown(&cycles, &[]).len(), 1);
-    assert_eq!(unknown(&cycles, &[("demo", "both")]), Vec::<String>::new());
-    let gone = unknown(&cycles, &[("demo", "both"), ("other", "once")]);
-    assert_eq!(
-        gone,
-        ["other has no cycle or no reason; remove it from KNOWN"]
-    );
-}

@@ -276,7 +276,7 @@ fn acts(package: &str, module: &[String]) -> bool {
     let module: Vec<&str> = module.iter().map(String::as_str).collect();
     match (package, module.as_slice()) {
         ("hermes-config", path) => path == ["settings", "config"],
-        ("hermes", ["doctor" | "reference_docs", ..] | ["commands", "dump"]) => false,
+        ("hermes", ["doctor" | "facts" | "reference_docs", ..] | ["commands", "dump"]) => false,
         ("hermes", ["commands", "config", command]) => *command == "edit",
         _ => !is_dev_crate(package),
     }

@@ -92,3 +92,13 @@ fn methods_of_a_trait_are_used_by_calls_alone() {
     )];
     assert_eq!(unused_in(&modules), ["Backend::rest"]);
 }
+
+#[test]
+fn a_type_behind_mut_is_used() {
+    let modules = [(
+        "",
+        "pub struct Settings; impl Settings { pub fn new() -> Self { Self } }
+         pub struct Card; pub fn run(_: Settings) { let act: fn(&mut Card) = |_| (); act(&mut Card); }",
+    )];
+    assert_eq!(unused_in(&modules), Vec::<String>::new());
+}

@@ -70,7 +70,17 @@ pub(crate) fn metadata(options: &[&str]) -> Result<Value> {
 pub(crate) fn cargo(args: &[&str]) -> Result<String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let call = format!("cargo {}", args.join(" "));
-    let output = Command::new(program)
+    let mut command = Command::new(program);
+    // Set for this program by the cargo that runs it. Build scripts ask for them, so that they and all
+    // that depends on them would be built anew, now and again by the next plain build.
+    let ours = std::env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    });
+    for name in ours {
+        command.env_remove(name);
+    }
+    let output = command
         .args(args)
         .current_dir(root())
         .output()

@@ -7,32 +7,26 @@ use std::sync::Arc;
 
 use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
 use hermes_session::{
-    MessageId, NewSession, SessionEndReason, SessionId, SessionMessage, SessionStore, StoredMessage,
+    ConversationHistory, MessageId, NewSession, SessionEndReason, SessionId, SessionMessage,
+    SessionStore,
 };
 use hermes_tools::{CallContext, TodoList};
 
 use crate::Result;
 use crate::calibration::Calibration;
-use crate::compaction::CompactionState;
-use crate::observer::TurnObserver;
+use crate::observer::StopCheck;
 use crate::prompt::Assembled;
 use crate::settings::AgentSettings;
 use crate::steering::Steering;
-use crate::turn::{StopCheck, TurnInput, TurnResult};
 
 /// The parts of a conversation.
 pub struct Parts {
-    /// The provider of answers.
     pub provider: Arc<dyn Provider>,
     /// Models for auxiliary tasks; the main provider if `None`.
     pub auxiliary: Option<Arc<AuxiliaryModels>>,
-    /// The session store.
     pub store: SessionStore,
-    /// The context of tool calls.
     pub context: CallContext,
-    /// Tools offered to the model.
     pub tools: Arc<[ToolSchema]>,
-    /// Settings.
     pub settings: AgentSettings,
     /// Check before a turn ends with an answer.
     pub stop_check: Option<Box<dyn StopCheck>>,
@@ -45,22 +39,32 @@ impl Parts {
     }
 }
 
-/// A message of the history.
 #[derive(Debug, Clone)]
 pub(crate) struct HistoryEntry {
-    /// The stored id.
     pub(crate) id: MessageId,
-    /// The message.
     pub(crate) message: SessionMessage,
 }
 
-impl From<StoredMessage> for HistoryEntry {
-    fn from(stored: StoredMessage) -> Self {
-        Self {
+fn entries(history: ConversationHistory) -> Vec<HistoryEntry> {
+    let stored = history.messages.into_iter();
+    stored
+        .map(|stored| HistoryEntry {
             id: stored.id,
             message: stored.message,
-        }
-    }
+        })
+        .collect()
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct CompactionState {
+    /// Compactions in a row that saved too little.
+    pub(crate) useless: u32,
+    /// Whether the user was told that no summary could be made.
+    pub(crate) warned: bool,
+    /// Whether the user was told that an extract replaces the summary.
+    pub(crate) extracts: bool,
+    /// What the summary must keep, if requested.
+    pub(crate) focus: Option<String>,
 }
 
 /// A conversation.
@@ -127,8 +131,7 @@ impl Agent {
         if let Some(items) = &resumed.todos {
             parts.context.conversation.todos = Arc::new(TodoList::restored(items));
         }
-        let history = resumed.history.messages;
-        let history = history.into_iter().map(HistoryEntry::from).collect();
+        let history = entries(resumed.history);
         Ok(Self::with(parts, id.clone(), history, &prompt))
     }
 
@@ -185,11 +188,6 @@ impl Agent {
         &mut self.store
     }
 
-    /// Runs one turn, from the user's message to the answer.
-    pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
-        crate::turn::run(self, input, observer)
-    }
-
     /// Undoes the last `count` messages of the user and everything after them. Returns the text of the
     /// first undone message.
     pub fn undo(&mut self, count: usize) -> Result<Option<String>> {
@@ -203,14 +201,8 @@ impl Agent {
         Ok(undone.map(|undone| undone.message.message.text()))
     }
 
-    /// Reloads the conversation from the store.
     pub(crate) fn reload(&mut self) -> Result<()> {
-        let history = self.store.load_history(&self.session)?;
-        self.history = history
-            .messages
-            .into_iter()
-            .map(HistoryEntry::from)
-            .collect();
+        self.history = entries(self.store.load_history(&self.session)?);
         Ok(())
     }
 
@@ -240,14 +232,5 @@ impl Agent {
     /// Whether the session was stored.
     pub fn is_stored(&self) -> bool {
         self.new.is_none()
-    }
-}
-
-impl std::fmt::Debug for Agent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Agent")
-            .field("session", &self.session)
-            .field("messages", &self.history.len())
-            .finish_non_exhaustive()
     }
 }

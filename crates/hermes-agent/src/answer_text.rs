@@ -22,27 +22,15 @@ const CALL_TAGS: &[&str] = &[
     "tool_result",
 ];
 
-/// An answer without reasoning and markup.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CleanedAnswer {
-    /// The text to show.
-    pub(crate) text: String,
-    /// The reasoning between tags.
-    pub(crate) reasoning: Option<String>,
+/// The answer without reasoning and markup. Text without tags is returned unchanged.
+pub(crate) fn cleaned(text: &str) -> String {
+    continued("", text).0
 }
 
-/// Cleans an answer. Text without tags is returned unchanged.
-pub(crate) fn cleaned(text: &str) -> CleanedAnswer {
-    continued("", text)
-}
-
-/// As [`cleaned`], for the continuation of a truncated answer.
-pub(crate) fn continued(before: &str, text: &str) -> CleanedAnswer {
+/// The same for the continuation of a truncated answer, and the reasoning between tags.
+pub(crate) fn continued(before: &str, text: &str) -> (String, Option<String>) {
     if !text.contains('<') {
-        return CleanedAnswer {
-            text: text.to_owned(),
-            reasoning: None,
-        };
+        return (text.to_owned(), None);
     }
     let mut parser = AnswerParser {
         text,
@@ -53,14 +41,11 @@ pub(crate) fn continued(before: &str, text: &str) -> CleanedAnswer {
         in_fence: before.lines().filter(|line| is_fence(line)).count() % 2 == 1,
     };
     parser.read();
-    CleanedAnswer {
-        text: if parser.kept.len() == text.len() {
-            parser.kept
-        } else {
-            parser.kept.trim().to_owned()
-        },
-        reasoning: (!parser.reasoning.is_empty()).then(|| parser.reasoning.join("\n\n")),
+    let reasoning = (!parser.reasoning.is_empty()).then(|| parser.reasoning.join("\n\n"));
+    if parser.kept.len() == text.len() {
+        return (parser.kept, reasoning);
     }
+    (parser.kept.trim().to_owned(), reasoning)
 }
 
 /// Parses an answer once, from left to right.
@@ -244,8 +229,7 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> (String, Option<String>) {
-        let cleaned = cleaned(text);
-        (cleaned.text, cleaned.reasoning)
+        continued("", text)
     }
 
     fn parts(text: &str, reasoning: &str) -> (String, Option<String>) {
@@ -310,8 +294,8 @@ mod tests {
     #[test]
     fn continuation_knows_whether_it_begins_in_code() {
         let code = "<think>\nplan\n</think>\n```\nThat is it.";
-        assert_eq!(continued("Look:\n```xml\n", code).text, code);
-        assert_eq!(continued("Look:", "x </think>\ny").text, "x </think>\ny");
+        assert_eq!(continued("Look:\n```xml\n", code).0, code);
+        assert_eq!(continued("Look:", "x </think>\ny").0, "x </think>\ny");
     }
 
     proptest::proptest! {
@@ -319,8 +303,8 @@ mod tests {
         fn no_word_is_dropped(parts in proptest::collection::vec(0..10_usize, 0..20)) {
             let all = ["<think>", "</think>", "`", "```\n", "\n", "one ", "two ", "\n\n", "<", "</"];
             let text: String = parts.iter().map(|at| all[*at]).collect();
-            let cleaned = cleaned(&text);
-            let left = format!("{}{}", cleaned.text, cleaned.reasoning.unwrap_or_default());
+            let (left, reasoning) = continued("", &text);
+            let left = left + &reasoning.unwrap_or_default();
             for word in ["one", "two"] {
                 proptest::prop_assert_eq!(
                     left.matches(word).count(),

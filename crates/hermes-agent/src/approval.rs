@@ -9,18 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_policy::{ApprovalRequest, Assessment, RiskAssessor};
 use hermes_proc::Wake;
-use hermes_providers::{AuxiliaryModels, AuxiliaryTask, Message, ModelRequest};
-use hermes_session::{SessionId, SessionStore};
+use hermes_providers::{AuxiliaryModels, AuxiliaryTask};
+use hermes_session::SessionId;
 use serde_json::{Value, json};
 
-use crate::auxiliary::ask_auxiliary;
-use crate::triage::object_in;
+use crate::auxiliary::{Account, AuxiliaryQuestion, Unanswered, object_in, record};
 
 /// Longest command that is assessed. A model that sees only part of one cannot approve it.
 const MAX_CHARS: usize = 16_000;
 /// Room for models that think before they answer.
 const MAX_TOKENS: u32 = 2_000;
-/// Characters of a reason.
 const MAX_REASON: usize = 300;
 
 const INSTRUCTIONS: &str = r#"You assess shell commands that an AI agent wants to run on its user's machine. A rule has flagged the command; you decide whether it can run without asking the user.
@@ -36,60 +34,42 @@ Answer with one JSON object and nothing else:
 
 /// Assesses commands with the model of `auxiliary.approval`.
 pub struct ApprovalModel {
-    source: Mutex<ApprovalSource>,
+    source: Mutex<(Arc<AuxiliaryModels>, Account)>,
     interrupt: Arc<Wake>,
-}
-
-struct ApprovalSource {
-    auxiliary: Arc<AuxiliaryModels>,
-    /// A home and a session in it whose costs the assessments are part of.
-    account: Option<(PathBuf, SessionId)>,
 }
 
 impl ApprovalModel {
     /// An assessor that asks one of these models and gives up at an interrupt.
     pub fn new(auxiliary: Arc<AuxiliaryModels>, interrupt: Arc<Wake>) -> Self {
-        let account = None;
         Self {
-            source: Mutex::new(ApprovalSource { auxiliary, account }),
+            source: Mutex::new((auxiliary, None)),
             interrupt,
         }
     }
 
     /// From now on these models are asked, on the account of this session.
     pub fn serve(&self, auxiliary: Arc<AuxiliaryModels>, home: PathBuf, session: SessionId) {
-        let account = Some((home, session));
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) =
-            ApprovalSource { auxiliary, account };
+            (auxiliary, Some((home, session)));
     }
 
-    fn ask(&self, request: &ModelRequest) -> Option<String> {
-        let (auxiliary, account) = {
-            let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-            (Arc::clone(&source.auxiliary), source.account.clone())
-        };
-        let provider = match auxiliary.open(AuxiliaryTask::Approval) {
-            Ok(provider) => provider,
-            Err(error) => {
-                tracing::debug!(%error, "there is no approval model");
-                return None;
+    fn ask(&self, question: AuxiliaryQuestion) -> Option<String> {
+        let source = self.source.lock();
+        let (auxiliary, account) = source.unwrap_or_else(PoisonError::into_inner).clone();
+        match question.ask(&auxiliary, &self.interrupt) {
+            Ok(answer) => {
+                record(&account, &answer.usage);
+                Some(answer.text)
             }
-        };
-        let answer = match ask_auxiliary(&*provider, request, &self.interrupt) {
-            Ok(answer) => answer,
+            Err(Unanswered::NoModel(error)) => {
+                tracing::debug!(error, "no approval model is available");
+                None
+            }
             Err(error) => {
                 tracing::warn!(%error, "the approval model gave no answer; a person decides");
-                return None;
-            }
-        };
-        if let Some((home, session)) = account {
-            let recorded = SessionStore::open(&home)
-                .and_then(|mut store| store.record_usage(&session, &answer.usage));
-            if let Err(error) = recorded {
-                tracing::warn!(%error, "the cost of an assessment was not recorded");
+                None
             }
         }
-        Some(answer.text)
     }
 }
 
@@ -98,18 +78,19 @@ impl RiskAssessor for ApprovalModel {
         if request.command.chars().nth(MAX_CHARS).is_some() {
             return Assessment::Unsure;
         }
-        let answer = self.ask(&question(request));
+        let answer = self.ask(question(request));
         answer.map_or(Assessment::Unsure, |answer| assessment(&answer))
     }
 }
 
-fn question(request: &ApprovalRequest) -> ModelRequest {
+fn question(request: &ApprovalRequest) -> AuxiliaryQuestion {
     let data = json!({"command": request.command, "flagged_for": request.keys});
-    ModelRequest {
-        max_tokens: Some(MAX_TOKENS),
-        temperature: Some(0.0),
-        task: Some(AuxiliaryTask::Approval),
-        ..ModelRequest::new(INSTRUCTIONS, vec![Message::user(data.to_string())])
+    AuxiliaryQuestion {
+        task: AuxiliaryTask::Approval,
+        instructions: INSTRUCTIONS,
+        text: data.to_string(),
+        max_tokens: MAX_TOKENS,
+        temperature: 0.0,
     }
 }
 
@@ -121,7 +102,7 @@ fn assessment(answer: &str) -> Assessment {
         Some("deny") => {
             let reason = text("reason").filter(|reason| !reason.is_empty());
             let reason = reason.unwrap_or("no reason was given");
-            Assessment::Deny(reason.chars().take(MAX_REASON).collect())
+            Assessment::Deny(hermes_text::cut(reason, MAX_REASON).to_owned())
         }
         _ => Assessment::Unsure,
     }
@@ -166,7 +147,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             advice: None,
         };
-        let text = question(&request).messages[0].content.to_text();
+        let text = question(&request).text;
         let data: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(data["command"], command);
         assert_eq!(text.lines().count(), 1);

@@ -9,31 +9,19 @@ use hermes_session::{NewSession, Session, SessionEndReason, SessionId, SessionMe
 use hermes_tools::{CallContext, ChildRunner, TodoList};
 
 use crate::Result;
-use crate::agent::Agent;
-use crate::compaction::{Compacted, CompactionState, Need};
+use crate::agent::{Agent, CompactionState};
+use crate::compaction::{Compacted, Need};
 use crate::message_conversion::to_wire;
 use crate::observer::TurnObserver;
 
 /// Minimum number of messages for a summary.
 const MIN_MESSAGES: usize = 4;
 
-/// The result of a requested compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompressOutcome {
-    /// The conversation has too few messages.
-    TooShort,
-    /// The conversation was compacted.
-    Done,
-    /// The conversation is unchanged.
-    Unchanged,
-}
-
 /// Context window usage of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUse {
     /// Estimated tokens of the next request without its new message.
     pub used: u64,
-    /// Tokens of the window.
     pub window: u64,
 }
 
@@ -43,18 +31,18 @@ impl Agent {
         &mut self,
         focus: Option<&str>,
         observer: &mut dyn TurnObserver,
-    ) -> Result<CompressOutcome> {
+    ) -> Result<Compacted> {
         if self.history.len() < MIN_MESSAGES {
-            return Ok(CompressOutcome::TooShort);
+            return Ok(Compacted::TooShort);
         }
         self.store.set_compaction_pause(&self.session, None)?;
-        self.compaction = CompactionState::focused_on(focus);
+        self.compaction = CompactionState {
+            focus: focus.map(str::to_owned),
+            ..CompactionState::default()
+        };
         let compacted = self.compact(Need::Forced, observer);
         self.compaction.focus = None;
-        Ok(match compacted? {
-            Compacted::Done => CompressOutcome::Done,
-            Compacted::Unchanged => CompressOutcome::Unchanged,
-        })
+        compacted
     }
 
     /// Ends the session and continues with an empty one: no history, no todos, a new prompt.

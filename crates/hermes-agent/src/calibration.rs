@@ -28,15 +28,20 @@ impl Calibration {
     }
 
     /// The corrected estimate.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and far below what a float holds exactly"
-    )]
     pub(crate) fn correct(self, estimated: u64) -> u64 {
-        (estimated as f64 * self.ratio) as u64
+        share(estimated, self.ratio)
     }
+}
+
+/// A part of a number of tokens.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "token counts are far below what a float holds exactly, parts are positive"
+)]
+pub(crate) fn share(tokens: u64, part: f64) -> u64 {
+    (tokens as f64 * part) as u64
 }
 
 #[cfg(test)]

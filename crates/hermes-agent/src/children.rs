@@ -10,14 +10,14 @@ use hermes_proc::{Wake, wait_for_any};
 use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
 use hermes_session::{NewSession, SessionId, SessionStore};
 use hermes_tools::{
-    CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus, ToolConversation,
-    ToolSelection,
+    CallContext, ChildJob, ChildResult, ChildRunner, ChildStatus, ToolConversation, ToolSelection,
+    ToolSpec,
 };
 use serde_json::json;
 
 use crate::Result;
 use crate::agent::{Agent, Parts};
-use crate::observer::SilentObserver;
+use crate::observer::TurnEvent;
 use crate::settings::AgentSettings;
 use crate::turn::{TurnInput, TurnOutcome, TurnResult};
 
@@ -32,12 +32,10 @@ const WITHHELD: &[&str] = &[
     "kanban_complete",
     "kanban_block",
 ];
-/// Default number of requests of a sub-agent.
-const MAX_ITERATIONS: u32 = 50;
 /// Wait of the watcher without a timeout.
 const UNBOUNDED_WAIT: Duration = Duration::from_hours(1);
 
-/// ResultLimits of sub-agents.
+/// Limits of sub-agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildLimits {
     /// Maximum requests of one sub-agent.
@@ -56,7 +54,7 @@ impl ChildLimits {
         Self {
             max_iterations: number("delegation.max_iterations")
                 .filter(|count| *count > 0)
-                .unwrap_or(MAX_ITERATIONS),
+                .unwrap_or(50),
             timeout: (seconds > 0).then(|| Duration::from_secs(u64::from(seconds))),
             depth: number("delegation.max_spawn_depth").unwrap_or(1).max(1),
         }
@@ -69,19 +67,14 @@ pub type ChildContextFactory = dyn Fn(&CallContext, &str) -> CallContext + Send 
 /// Runs sub-agents of one conversation.
 #[derive(Clone)]
 pub struct SubAgentRunner {
-    /// The provider.
     pub provider: Arc<dyn Provider>,
     /// The home whose store has their sessions.
     pub home: PathBuf,
-    /// The parent session.
     pub parent: SessionId,
     /// The source of their sessions.
     pub source: String,
-    /// Settings of the conversation.
     pub settings: AgentSettings,
-    /// The limits.
     pub limits: ChildLimits,
-    /// Creates their call contexts.
     pub child_context: Arc<ChildContextFactory>,
     /// Models for auxiliary tasks; the main provider if `None`.
     pub auxiliary: Option<Arc<AuxiliaryModels>>,
@@ -100,7 +93,7 @@ impl SubAgentRunner {
             judge: context.conversation.judge.clone(),
             ..ToolConversation::default()
         };
-        if job.role == ChildRole::Orchestrator && self.limits.depth > 1 {
+        if job.may_delegate && self.limits.depth > 1 {
             own.conversation.children = Some(Arc::new(Self {
                 provider: Arc::clone(&provider),
                 parent: id.clone(),
@@ -139,7 +132,8 @@ impl SubAgentRunner {
         };
         let prompt = prompt(job, &parts.context.session.cwd().display().to_string());
         let mut agent = Agent::begin(parts, id, new, &prompt);
-        let result = agent.turn(TurnInput::text(job.goal.clone()), &mut SilentObserver);
+        let mut silent = |_: TurnEvent<'_>| {};
+        let result = agent.turn(TurnInput::text(job.goal.clone()), &mut silent);
         agent.close()?;
         Ok(result)
     }
@@ -148,14 +142,15 @@ impl SubAgentRunner {
 impl ChildRunner for SubAgentRunner {
     fn run_child(&self, job: &ChildJob, context: &CallContext) -> ChildResult {
         let begun = Instant::now();
+        let failed = |why: String| ChildResult {
+            duration: begun.elapsed(),
+            model: self.provider.route().model,
+            ..ChildResult::failed(why, "not_started")
+        };
         let (interrupt, finished) = match (Wake::new(), Wake::new()) {
             (Ok(interrupt), Ok(finished)) => (Arc::new(interrupt), finished),
             (Err(error), _) | (_, Err(error)) => {
-                return failed(
-                    self,
-                    begun,
-                    format!("could not create a file descriptor: {error}"),
-                );
+                return failed(format!("could not create a file descriptor: {error}"));
             }
         };
         let own = CallContext {
@@ -172,8 +167,8 @@ impl ChildRunner for SubAgentRunner {
         });
         match result {
             Ok(Ok(result)) => child_result(result, timed_out, begun),
-            Ok(Err(error)) => failed(self, begun, error.to_string()),
-            Err(_) => failed(self, begun, "internal error; see the log".to_owned()),
+            Ok(Err(error)) => failed(error.to_string()),
+            Err(_) => failed("internal error; see the log".to_owned()),
         }
     }
 }
@@ -188,27 +183,22 @@ fn watch(parent: &Wake, finished: &Wake, timeout: Option<Duration>, child: &Wake
         });
         match wait_for_any(&[finished, parent], left) {
             Some(0) => return false,
-            Some(_) => {
+            None if deadline.is_none_or(|at| at > Instant::now()) => {}
+            woken => {
                 child.raise();
-                return false;
+                return woken.is_none();
             }
-            None if deadline.is_some_and(|at| at <= Instant::now()) => {
-                child.raise();
-                return true;
-            }
-            None => {}
         }
     }
 }
 
 fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[ToolSchema]> {
-    let all = vec!["all".to_owned()];
+    let mut names = job.toolsets.clone();
+    if names.is_empty() {
+        names.push("all".to_owned());
+    }
     let selection = ToolSelection {
-        names: if job.toolsets.is_empty() {
-            all
-        } else {
-            job.toolsets.clone()
-        },
+        names,
         ..ToolSelection::default()
     };
     let may_delegate = own.conversation.children.is_some();
@@ -218,17 +208,18 @@ fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[Too
         let withheld = WITHHELD.contains(&name) && !(may_delegate && name == "delegate_task");
         of_parent && !withheld
     };
-    let offer = own.registry.offer(&selection, own);
-    offer
-        .tools
-        .into_iter()
-        .filter(|tool| allowed(tool.name))
-        .map(|tool| ToolSchema {
-            name: tool.name.to_owned(),
-            description: tool.description.to_owned(),
-            parameters: tool.schema,
-        })
-        .collect()
+    let offered = own.registry.offer(&selection, own).tools.into_iter();
+    tool_schemas(offered.filter(|spec| allowed(spec.name)))
+}
+
+/// Tools as a model is told of them.
+pub fn tool_schemas(specs: impl IntoIterator<Item = &'static ToolSpec>) -> Arc<[ToolSchema]> {
+    let schemas = specs.into_iter().map(|spec| ToolSchema {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        parameters: spec.schema(),
+    });
+    schemas.collect()
 }
 
 fn prompt(job: &ChildJob, cwd: &str) -> String {
@@ -238,11 +229,7 @@ fn prompt(job: &ChildJob, cwd: &str) -> String {
          did, what you found, which files you changed, what is left open. Nobody can be asked.\n\n\
          Working directory: {cwd}"
     );
-    if let Some(context) = job
-        .context
-        .as_deref()
-        .filter(|text| !text.trim().is_empty())
-    {
+    if let Some(context) = &job.context {
         text.push_str("\n\n# What you need to know\n\n");
         text.push_str(context.trim());
     }
@@ -272,19 +259,5 @@ fn child_result(result: TurnResult, timed_out: bool, begun: Instant) -> ChildRes
         input_tokens: result.usage.prompt(),
         output_tokens: result.usage.output,
         tool_trace: result.tool_trace,
-    }
-}
-
-fn failed(children: &SubAgentRunner, begun: Instant, why: String) -> ChildResult {
-    ChildResult {
-        status: ChildStatus::Failed,
-        summary: why,
-        api_calls: 0,
-        duration: begun.elapsed(),
-        model: children.provider.route().model,
-        exit_reason: "not_started".to_owned(),
-        input_tokens: 0,
-        output_tokens: 0,
-        tool_trace: Vec::new(),
     }
 }

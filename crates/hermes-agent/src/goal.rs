@@ -6,14 +6,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
 use hermes_proc::Wake;
-use hermes_providers::{AuxiliaryModels, AuxiliaryTask, Message, ModelRequest};
-use hermes_session::{SessionId, SessionStore, UsageRecord};
-use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
+use hermes_providers::{AuxiliaryModels, AuxiliaryTask};
+use hermes_session::SessionId;
+use hermes_text::cut;
 use serde_json::Value;
 
-use crate::auxiliary::ask_auxiliary;
-use crate::triage::object_in;
+use crate::auxiliary::{AuxiliaryQuestion, object_in, record, text};
 
 /// Maximum characters of title, body and report in the request.
 const TITLE: usize = 400;
@@ -31,7 +31,6 @@ Answer with one JSON object and nothing else:
 
 /// Judges with the model of `auxiliary.goal_judge`.
 pub struct AuxiliaryGoalJudge {
-    /// The models.
     pub auxiliary: Arc<AuxiliaryModels>,
     /// Where the cost is recorded: a home and a session in it.
     pub account: Option<(PathBuf, SessionId)>,
@@ -39,13 +38,9 @@ pub struct AuxiliaryGoalJudge {
 
 impl GoalJudge for AuxiliaryGoalJudge {
     fn judge(&self, claim: &GoalClaim<'_>, interrupt: &Wake) -> GoalVerdict {
-        let provider = match self.auxiliary.open(AuxiliaryTask::GoalJudge) {
-            Ok(provider) => provider,
-            Err(error) => return GoalVerdict::Unjudged(error.to_string()),
-        };
-        match ask_auxiliary(&*provider, &request(claim), interrupt) {
+        match question(claim).ask(&self.auxiliary, interrupt) {
             Ok(answer) => {
-                self.record(&answer.usage);
+                record(&self.account, &answer.usage);
                 verdict(&answer.text)
             }
             Err(error) => GoalVerdict::Unjudged(error.to_string()),
@@ -53,36 +48,21 @@ impl GoalJudge for AuxiliaryGoalJudge {
     }
 }
 
-impl AuxiliaryGoalJudge {
-    fn record(&self, usage: &UsageRecord) {
-        let Some((home, session)) = &self.account else {
-            return;
-        };
-        let recorded =
-            SessionStore::open(home).and_then(|mut store| store.record_usage(session, usage));
-        // The verdict counts even if its cost cannot be recorded.
-        if let Err(error) = recorded {
-            tracing::warn!(%error, "could not record the cost of a verdict");
-        }
-    }
-}
-
-fn request(claim: &GoalClaim<'_>) -> ModelRequest {
-    let head = |text: &str, max: usize| -> String { text.trim().chars().take(max).collect() };
+fn question(claim: &GoalClaim<'_>) -> AuxiliaryQuestion {
     // The result is at the end of a report.
     let report = claim.summary.trim();
     let skipped = report.chars().count().saturating_sub(REPORT);
     let report: String = report.chars().skip(skipped).collect();
-    let text = format!(
-        "<card>\nTitle: {}\n{}\n</card>\n<report>\n{report}\n</report>",
-        head(claim.title, TITLE),
-        head(claim.body, BODY)
-    );
-    ModelRequest {
-        max_tokens: Some(MAX_TOKENS),
-        temperature: Some(0.0),
-        task: Some(AuxiliaryTask::GoalJudge),
-        ..ModelRequest::new(INSTRUCTIONS, vec![Message::user(text)])
+    AuxiliaryQuestion {
+        task: AuxiliaryTask::GoalJudge,
+        instructions: INSTRUCTIONS,
+        text: format!(
+            "<card>\nTitle: {}\n{}\n</card>\n<report>\n{report}\n</report>",
+            cut(claim.title.trim(), TITLE),
+            cut(claim.body.trim(), BODY)
+        ),
+        max_tokens: MAX_TOKENS,
+        temperature: 0.0,
     }
 }
 
@@ -90,19 +70,13 @@ fn verdict(answer: &str) -> GoalVerdict {
     let Some(object) = object_in(answer) else {
         return GoalVerdict::Unjudged("the judge gave no verdict".to_owned());
     };
-    let reason = object.get("reason").and_then(Value::as_str);
-    let reason: String = reason
-        .unwrap_or_default()
-        .trim()
-        .chars()
-        .take(REASON)
-        .collect();
     match object.get("done") {
         Some(Value::Bool(true)) => GoalVerdict::Reached,
-        Some(Value::Bool(false)) if reason.is_empty() => {
-            GoalVerdict::NotYet("something is missing".to_owned())
+        Some(Value::Bool(false)) => {
+            let reason = text(&object, "reason");
+            let reason = reason.unwrap_or_else(|| "something is missing".to_owned());
+            GoalVerdict::NotYet(cut(&reason, REASON).to_owned())
         }
-        Some(Value::Bool(false)) => GoalVerdict::NotYet(reason),
         _ => GoalVerdict::Unjudged("the judge gave no verdict".to_owned()),
     }
 }
@@ -135,7 +109,7 @@ mod tests {
             body: "b",
             summary: &said,
         };
-        let text = request(&claim).messages[0].content.to_text();
+        let text = question(&claim).text;
         assert!(text.contains("the end"), "{text}");
         assert_eq!(text.matches('ä').count(), REPORT - "the end".len());
     }

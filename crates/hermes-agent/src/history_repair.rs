@@ -9,12 +9,10 @@ use hermes_providers::{Content, ContentPart, Message, Role, ToolCall};
 use serde_json::Value;
 
 /// Placeholder for a missing result.
-const NO_RESULT: &str =
-    "[There is no result of this call: it was cut off, or its result was lost.]";
+const NO_RESULT: &str = "[This call has no result: it was cut off, or its result was lost.]";
 /// Prefix of the result of a call with damaged arguments.
 const LOST_ARGUMENTS: &str = "[The arguments of this call were damaged and are not shown.]\n";
 
-/// The messages to send.
 pub(crate) fn sendable(mut messages: Vec<Message>) -> Vec<Message> {
     repair_arguments(&mut messages);
     let mut messages = paired(messages);
@@ -57,10 +55,10 @@ fn repair_arguments(messages: &mut [Message]) {
     }
 }
 
-/// Pairs every call with its result.
 fn paired(messages: Vec<Message>) -> Vec<Message> {
     let mut paired: Vec<Message> = Vec::with_capacity(messages.len());
     let mut open: Vec<ToolCall> = Vec::new();
+    let without_result = |call: ToolCall| Message::tool_result(&call, NO_RESULT);
     for message in messages {
         if message.role == Role::Tool {
             let id = message.tool_call_id.as_deref().unwrap_or_default();
@@ -70,17 +68,11 @@ fn paired(messages: Vec<Message>) -> Vec<Message> {
             }
             continue;
         }
-        paired.extend(
-            open.drain(..)
-                .map(|call| Message::tool_result(&call, NO_RESULT)),
-        );
+        paired.extend(open.drain(..).map(without_result));
         open.clone_from(&message.tool_calls);
         paired.push(message);
     }
-    paired.extend(
-        open.drain(..)
-            .map(|call| Message::tool_result(&call, NO_RESULT)),
-    );
+    paired.extend(open.into_iter().map(without_result));
     paired
 }
 

@@ -38,7 +38,6 @@ pub(crate) fn to_wire(stored: &SessionMessage) -> Option<Message> {
     })
 }
 
-/// A message for the session store.
 pub(crate) fn to_stored(message: &Message, finish_reason: Option<&str>) -> SessionMessage {
     let role = match message.role {
         Role::User => MessageRole::User,
@@ -106,13 +105,7 @@ fn calls_of(value: Option<&Value>) -> Vec<ToolCall> {
     let calls = list_of(value);
     let calls = calls.iter().map(|call| {
         let function = call.get("function").unwrap_or(call);
-        let text = |value: &Value, name: &str| {
-            value
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let arguments = match function.get("arguments") {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Null) | None => "{}".to_owned(),
@@ -124,10 +117,7 @@ fn calls_of(value: Option<&Value>) -> Vec<ToolCall> {
         };
         ToolCall {
             extra_content: call.get("extra_content").cloned(),
-            item_id: call
-                .get("response_item_id")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
+            item_id: call["response_item_id"].as_str().map(str::to_owned),
             ..ToolCall::new(id, text(function, "name"), arguments)
         }
     });
@@ -186,10 +176,12 @@ mod tests {
 
     #[test]
     fn messages_of_other_programs_are_converted() {
-        let stored = SessionMessage::calls(
-            None,
-            json!([{"call_id": "x", "function": {"name": "todo", "arguments": {"a": 1}}}]),
-        );
+        let stored = SessionMessage {
+            tool_calls: Some(
+                json!([{"call_id": "x", "function": {"name": "todo", "arguments": {"a": 1}}}]),
+            ),
+            ..SessionMessage::new(MessageRole::Assistant)
+        };
         let wire = to_wire(&stored).unwrap();
         assert_eq!(wire.tool_calls, [ToolCall::new("x", "todo", r#"{"a":1}"#)]);
         let meta = SessionMessage::new(MessageRole::Other("session_meta".to_owned()));

@@ -8,22 +8,14 @@ use serde_json::Value;
 /// An event of a turn.
 #[derive(Debug)]
 pub enum TurnEvent<'a> {
-    /// A stream event of an answer.
     Stream(StreamEvent),
-    /// A tool is called.
     Calling {
-        /// Its name.
         tool: &'a str,
-        /// Its arguments.
         arguments: &'a Value,
     },
-    /// A tool has returned.
     Called {
-        /// Its name.
         tool: &'a str,
-        /// Its result.
         result: &'a str,
-        /// How long it took.
         took: Duration,
     },
     /// A notice for the user about something repaired, dropped or shortened.
@@ -36,16 +28,17 @@ pub trait TurnObserver {
     fn on(&mut self, event: TurnEvent<'_>);
 }
 
-/// Ignores all events.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SilentObserver;
-
-impl TurnObserver for SilentObserver {
-    fn on(&mut self, _: TurnEvent<'_>) {}
-}
-
 impl<F: FnMut(TurnEvent<'_>)> TurnObserver for F {
     fn on(&mut self, event: TurnEvent<'_>) {
         self(event);
     }
+}
+
+/// Sees tool results, and can prevent a turn from ending with an answer.
+pub trait StopCheck: Send {
+    /// Sees a tool result.
+    fn note(&mut self, tool: &str, result: &Value);
+
+    /// A reminder for the model instead of ending, if any.
+    fn reminder(&mut self) -> Option<String>;
 }

@@ -3,10 +3,7 @@
 use hermes_config::{Config, vars};
 use serde_json::Value;
 
-use crate::tools::LoopGuardSettings;
-
-/// Default number of iterations of a turn.
-const MAX_ITERATIONS: u32 = 90;
+use crate::tools::{LoopGuardSettings, RepeatLimits};
 
 /// Settings of a conversation.
 #[derive(Debug, Clone)]
@@ -15,15 +12,12 @@ pub struct AgentSettings {
     pub max_iterations: u32,
     /// Maximum calls of `delegate_task` in one answer.
     pub max_delegations: usize,
-    /// Detection of repeated calls.
     pub loop_guard: LoopGuardSettings,
-    /// Compaction of conversations.
     pub compaction: CompactionSettings,
     /// Text added to the system prompt of every request, never stored.
     pub ephemeral_prompt: Option<String>,
     /// Whether a turn reports files whose last change failed.
     pub verify_file_changes: bool,
-    /// Whether instructions of subdirectories are added.
     pub directory_hints: bool,
 }
 
@@ -57,7 +51,7 @@ impl Default for CompactionSettings {
 impl Default for AgentSettings {
     fn default() -> Self {
         Self {
-            max_iterations: MAX_ITERATIONS,
+            max_iterations: 90,
             max_delegations: 3,
             loop_guard: LoopGuardSettings::default(),
             compaction: CompactionSettings::default(),
@@ -72,10 +66,6 @@ impl AgentSettings {
     /// Reads the settings of a profile. `max_turns` is from the command line.
     pub fn resolve(config: &Config, max_turns: Option<u32>) -> Self {
         let fallback = Self::default();
-        let set = |key: &str| {
-            let number = config.int(key).filter(|number| *number > 0)?;
-            u32::try_from(number).ok()
-        };
         let env = &config.sources().env;
         let ephemeral = env
             .text(&vars::HERMES_EPHEMERAL_SYSTEM_PROMPT)
@@ -83,55 +73,48 @@ impl AgentSettings {
             .trim();
         Self {
             max_iterations: max_turns
-                .or_else(|| set("agent.max_turns"))
+                .or_else(|| positive(config, "agent.max_turns"))
                 .unwrap_or(fallback.max_iterations),
-            max_delegations: set("delegation.max_concurrent_children")
+            max_delegations: positive(config, "delegation.max_concurrent_children")
                 .and_then(|count| usize::try_from(count).ok())
                 .unwrap_or(fallback.max_delegations),
             loop_guard: loop_guard(config),
             compaction: compaction(config),
             ephemeral_prompt: (!ephemeral.is_empty()).then(|| ephemeral.to_owned()),
-            verify_file_changes: flag_or(config, "display.file_mutation_verifier", true),
+            verify_file_changes: is_on_by_default(config, "display.file_mutation_verifier"),
             directory_hints: true,
         }
     }
 }
 
-fn flag_or(config: &Config, key: &str, otherwise: bool) -> bool {
-    config
-        .get(key)
-        .and_then(Value::as_bool)
-        .unwrap_or(otherwise)
+/// A flag without a default in the schema: only a clear no switches it off.
+fn is_on_by_default(config: &Config, key: &str) -> bool {
+    config.get(key) != Some(&Value::Bool(false))
 }
 
 fn loop_guard(config: &Config) -> LoopGuardSettings {
     let fallback = LoopGuardSettings::default();
-    let count = |key: &str, otherwise: u32| {
-        let number = config.int(&format!("tool_loop_guardrails.{key}"));
-        number
-            .filter(|number| *number > 0)
-            .and_then(|number| u32::try_from(number).ok())
-            .unwrap_or(otherwise)
+    let limits = |group: &str, fallback: RepeatLimits| {
+        let count = |key: &str, otherwise: u32| {
+            positive(config, &format!("tool_loop_guardrails.{group}.{key}")).unwrap_or(otherwise)
+        };
+        RepeatLimits {
+            same_failure: count("exact_failure", fallback.same_failure),
+            tool_failures: count("same_tool_failure", fallback.tool_failures),
+            same_result: count("idempotent_no_progress", fallback.same_result),
+        }
     };
     LoopGuardSettings {
-        warnings: flag_or(config, "tool_loop_guardrails.warnings_enabled", true),
-        hard_stop: flag_or(config, "tool_loop_guardrails.hard_stop_enabled", false),
-        warn_same_failure: count("warn_after.exact_failure", fallback.warn_same_failure),
-        warn_tool_failures: count("warn_after.same_tool_failure", fallback.warn_tool_failures),
-        warn_same_result: count(
-            "warn_after.idempotent_no_progress",
-            fallback.warn_same_result,
-        ),
-        block_same_failure: count("hard_stop_after.exact_failure", fallback.block_same_failure),
-        halt_tool_failures: count(
-            "hard_stop_after.same_tool_failure",
-            fallback.halt_tool_failures,
-        ),
-        block_same_result: count(
-            "hard_stop_after.idempotent_no_progress",
-            fallback.block_same_result,
-        ),
+        warnings: is_on_by_default(config, "tool_loop_guardrails.warnings_enabled"),
+        hard_stop: config.flag("tool_loop_guardrails.hard_stop_enabled"),
+        warn: limits("warn_after", fallback.warn),
+        stop: limits("hard_stop_after", fallback.stop),
     }
+}
+
+fn positive(config: &Config, key: &str) -> Option<u32> {
+    let number = config.int(key).filter(|number| *number > 0)?;
+    u32::try_from(number).ok()
 }
 
 fn compaction(config: &Config) -> CompactionSettings {
@@ -141,13 +124,13 @@ fn compaction(config: &Config) -> CompactionSettings {
         number.filter(|n| *n > 0.0 && *n < 1.0).unwrap_or(otherwise)
     };
     CompactionSettings {
-        enabled: flag_or(config, "compression.enabled", fallback.enabled),
+        enabled: is_on_by_default(config, "compression.enabled"),
         threshold: share("compression.threshold", fallback.threshold),
         target_ratio: share("compression.target_ratio", fallback.target_ratio),
         protect_first: config
             .int("compression.protect_first_n")
             .and_then(|count| usize::try_from(count).ok())
             .unwrap_or(fallback.protect_first),
-        abort_on_summary_failure: flag_or(config, "compression.abort_on_summary_failure", false),
+        abort_on_summary_failure: config.flag("compression.abort_on_summary_failure"),
     }
 }

@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Start of such a message in the conversation. Explained in the system prompt.
 pub(crate) const MARK: &str = "[OUT-OF-BAND USER MESSAGE]";
-/// End of such a message.
 pub(crate) const END_MARK: &str = "[/OUT-OF-BAND USER MESSAGE]";
 
 /// The queue of messages for a running turn.
@@ -18,22 +17,18 @@ impl Steering {
     pub fn send(&self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
-            self.locked().push(text);
+            let pending = self.pending.lock();
+            pending.unwrap_or_else(PoisonError::into_inner).push(text);
         }
     }
 
-    /// Takes all queued messages.
     pub(crate) fn take(&self) -> Option<String> {
-        let mut pending = self.locked();
+        let pending = self.pending.lock();
+        let mut pending = pending.unwrap_or_else(PoisonError::into_inner);
         (!pending.is_empty()).then(|| std::mem::take(&mut *pending).join("\n\n"))
-    }
-
-    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The message with its marks.
 pub(crate) fn marked(text: &str) -> String {
     let text = text.replace(END_MARK, "");
     format!("{MARK}\n{}\n{END_MARK}", text.trim())

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use hermes_proc::Wake;
-use hermes_providers::{AuxiliaryModels, AuxiliaryTask, ErrorClass, Message, ModelRequest};
+use hermes_providers::{AuxiliaryModels, AuxiliaryTask, ErrorClass};
 use hermes_secret::Redactor;
 use hermes_session::{Error as StoreError, SessionId, SessionStore};
 
-use crate::auxiliary::ask_auxiliary;
+use crate::auxiliary::AuxiliaryQuestion;
+use crate::triage::truncated;
 
 /// Maximum characters of each message in the request.
 const MESSAGE_CHARS: usize = 500;
@@ -31,17 +32,11 @@ const INSTRUCTIONS: &str = "You name conversations. From the beginning of one yo
 
 /// The input of a title.
 pub struct TitleJob {
-    /// The models.
     pub auxiliary: Arc<AuxiliaryModels>,
-    /// The home of the session.
     pub home: PathBuf,
-    /// The session.
     pub session: SessionId,
-    /// The user's message.
     pub said: String,
-    /// The answer.
     pub answered: String,
-    /// Masks secrets.
     pub redactor: Arc<Redactor>,
 }
 
@@ -63,14 +58,10 @@ impl TitleJob {
     }
 
     fn run(&self, interrupt: &Wake) -> Result<(), String> {
-        let provider = self
-            .auxiliary
-            .open(AuxiliaryTask::TitleGeneration)
-            .map_err(|error| error.to_string())?;
-        let answer = match ask_auxiliary(&*provider, &self.request(), interrupt) {
+        let answer = match self.question().ask(&self.auxiliary, interrupt) {
             Ok(answer) => answer,
             // A script without a turn for titles has none.
-            Err(error) if matches!(error.class, ErrorClass::Interrupted | ErrorClass::Script) => {
+            Err(error) if error.is(ErrorClass::Interrupted) || error.is(ErrorClass::Script) => {
                 return Ok(());
             }
             Err(error) => return Err(error.to_string()),
@@ -84,19 +75,18 @@ impl TitleJob {
         store_title(&mut store, &self.session, &title).map_err(|error| error.to_string())
     }
 
-    fn request(&self) -> ModelRequest {
-        let shown = |text: &str| -> String { text.trim().chars().take(MESSAGE_CHARS).collect() };
+    fn question(&self) -> AuxiliaryQuestion {
         let text = format!(
             "<user>\n{}\n</user>\n<assistant>\n{}\n</assistant>",
-            shown(&self.said),
-            shown(&self.answered)
+            hermes_text::cut(self.said.trim(), MESSAGE_CHARS),
+            hermes_text::cut(self.answered.trim(), MESSAGE_CHARS)
         );
-        let text = self.redactor.redact(&text).into_owned();
-        ModelRequest {
-            max_tokens: Some(MAX_TOKENS),
-            temperature: Some(0.3),
-            task: Some(AuxiliaryTask::TitleGeneration),
-            ..ModelRequest::new(INSTRUCTIONS, vec![Message::user(text)])
+        AuxiliaryQuestion {
+            task: AuxiliaryTask::TitleGeneration,
+            instructions: INSTRUCTIONS,
+            text: self.redactor.redact(&text).into_owned(),
+            max_tokens: MAX_TOKENS,
+            temperature: 0.3,
         }
     }
 }
@@ -148,7 +138,7 @@ fn cleaned_title(answer: &str) -> Option<String> {
     };
     let around = ['"', '\'', '`', '“', '”', '„', '«', '»', '*', ' '];
     let title = line.trim_matches(around).trim_end_matches('.').trim_end();
-    (!title.is_empty()).then(|| crate::triage::truncated(title, MAX_CHARS))
+    (!title.is_empty()).then(|| truncated(title, MAX_CHARS))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::Flaw;
-use hermes_board::Claimer;
 use hermes_board::dispatch::{
     AttemptProcesses, Processes, SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact,
 };
@@ -174,8 +173,8 @@ pub(crate) struct SimulatedHost<'m> {
 }
 
 impl SimulatedHost<'_> {
-    fn claimer(&self) -> Claimer {
-        Claimer::new(&self.machine.name, 1)
+    fn own_lock(&self) -> String {
+        format!("{}:1", self.machine.name)
     }
 }
 
@@ -248,7 +247,7 @@ impl WorkerHost for SimulatedHost<'_> {
     }
 
     fn observe(&self, board: &Snapshot) -> Facts {
-        let claimer = self.claimer();
+        let own_lock = self.own_lock();
         let mut facts = Facts {
             profiles: self
                 .profiles
@@ -258,7 +257,7 @@ impl WorkerHost for SimulatedHost<'_> {
             ..Facts::default()
         };
         for running in &board.running {
-            let fact = worker_fact(running, &claimer, self);
+            let fact = worker_fact(running, &own_lock, self);
             facts.workers.insert(running.card.id.clone(), fact);
         }
         let in_progress = |worker: &Worker| board.running_run(worker.run).is_some();

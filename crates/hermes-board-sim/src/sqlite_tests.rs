@@ -5,16 +5,15 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use crate::run::simulate_on;
 use crate::{CardView, Request, Subject};
-use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::{
-    Assignee, Check, CheckEvidence, Run, RunId, Status, Task, TaskId, Termination, WorkerExit,
-    WorkerIdentity,
+    Assignee, Check, CheckEvidence, Run, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
 };
 use hermes_board::store::{
-    Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
-    ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created, FailurePolicy,
-    Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Silence,
-    Snapshot, Timeout,
+    Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
+    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
+    FailurePolicy, Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
+    Snapshot,
 };
 use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, SqliteBoard};
 
@@ -53,7 +52,7 @@ impl RealBoard {
             ids: Arc::new(CountingIds::default()),
             ..BoardOptions::default()
         };
-        let board = BoardHome::at(directory.path()).board(&BoardSlug::default_board());
+        let board = Board::below(directory.path(), &BoardSlug::default_board());
         Self {
             board: SqliteBoard::open(&board, &options).unwrap(),
             clock,
@@ -210,17 +209,8 @@ impl BoardStore for RealBoard {
         defer_reclaim(
             id: &TaskId, seen: &ClaimSeen, until: i64, reason: &'static str, end: Termination
         ) -> Result<Applied>;
-        reclaim_expired(
-            id: &TaskId, seen: &ClaimSeen, heartbeat_stale: bool, end: Termination
-        ) -> Result<Applied>;
-        reclaim_silent(
-            id: &TaskId, seen: &ClaimSeen, silence: &Silence, end: Termination
-        ) -> Result<Applied>;
-        record_exit(
-            id: &TaskId, seen: &ClaimSeen, exit: WorkerExit, policy: &FailurePolicy
-        ) -> Result<Release>;
-        record_timeout(
-            id: &TaskId, seen: &ClaimSeen, timeout: &Timeout, policy: &FailurePolicy
+        end_attempt(
+            id: &TaskId, seen: &ClaimSeen, end: &AttemptEnd, termination: Termination
         ) -> Result<Release>;
         record_budget_exhausted(
             id: &TaskId, run: RunId, used: i64, most: i64, policy: &FailurePolicy

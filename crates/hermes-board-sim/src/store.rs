@@ -7,10 +7,10 @@ use hermes_board::model::{
     WorkerExit, WorkerIdentity,
 };
 use hermes_board::store::{
-    Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
-    ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimed, CompleteOutcome, Completed,
-    Completion, Created, FailurePolicy, Guarded, NewTask, PromoteRequest, Release,
-    ResolvedWorkspace, ScheduleRequest, Silence, Snapshot, Timeout,
+    Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
+    ChecksBegun, ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimed, CompleteOutcome,
+    Completed, Completion, Created, FailurePolicy, Guarded, NewTask, PromoteRequest, Release,
+    ResolvedWorkspace, ScheduleRequest, Snapshot,
 };
 use hermes_board::{Error, Result};
 
@@ -257,92 +257,34 @@ impl BoardStore for SimulatedBoard {
         self.extend_claim(id, seen, until)
     }
 
-    fn reclaim_expired(
+    fn end_attempt(
         &mut self,
         id: &TaskId,
         seen: &ClaimSeen,
-        _heartbeat_stale: bool,
+        end: &AttemptEnd,
         _termination: Termination,
-    ) -> Result<Applied> {
-        let now = self.now;
-        let Some(card) = self.release(id, seen)? else {
-            return Ok(Applied::LostRace);
-        };
-        card.close(Outcome::Reclaimed, now);
-        card.requeued_at = Some(now);
-        Ok(Applied::Yes)
-    }
-
-    fn reclaim_silent(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        _silence: &Silence,
-        _termination: Termination,
-    ) -> Result<Applied> {
-        let now = self.now;
-        let Some(card) = self.release(id, seen)? else {
-            return Ok(Applied::LostRace);
-        };
-        card.close(Outcome::Stale, now);
-        Ok(Applied::Yes)
-    }
-
-    fn record_exit(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        exit: WorkerExit,
-        policy: &FailurePolicy,
     ) -> Result<Release> {
         let now = self.now;
         let Some(card) = self.release(id, seen)? else {
             return Ok(Release::LostRace);
         };
-        let streak = card.streak + 1;
         let failures = card.failures;
-        match exit {
-            WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
-                card.close(Outcome::RateLimited, now);
-                card.last_error = Some("met the quota wall");
-                Ok(Release::Requeued { failures })
+        Ok(match end {
+            AttemptEnd::Expired { .. } => {
+                card.close(Outcome::Reclaimed, now);
+                card.requeued_at = Some(now);
+                Release::Requeued { failures }
             }
-            WorkerExit::Code(0) => {
-                card.close(Outcome::Crashed, now);
-                card.streak = streak;
-                let limit = card.max_retries.unwrap_or(FailurePolicy::VIOLATION_LIMIT);
-                if streak < limit {
-                    card.last_error = Some("forgot its card");
-                    return Ok(Release::Requeued { failures });
-                }
-                card.last_error = Some("forgot its card");
-                card.status = Status::Blocked;
-                card.failures = (failures + 1).max(card.max_retries.unwrap_or(policy.limit));
-                Ok(Release::Blocked {
-                    failures: failures + 1,
-                    limit,
-                })
+            AttemptEnd::Silent(_) => {
+                card.close(Outcome::Stale, now);
+                Release::Requeued { failures }
             }
-            WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => {
-                card.close(Outcome::Crashed, now);
-                Ok(card.fail("crashed", *policy))
+            AttemptEnd::Exited { exit, policy } => card.exited(*exit, *policy, now),
+            AttemptEnd::TimedOut { policy, .. } => {
+                card.close(Outcome::TimedOut, now);
+                card.fail("took too long", *policy)
             }
-        }
-    }
-
-    fn record_timeout(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        _timeout: &Timeout,
-        policy: &FailurePolicy,
-    ) -> Result<Release> {
-        let now = self.now;
-        let Some(card) = self.release(id, seen)? else {
-            return Ok(Release::LostRace);
-        };
-        card.close(Outcome::TimedOut, now);
-        Ok(card.fail("took too long", *policy))
+        })
     }
 
     fn record_budget_exhausted(
@@ -589,6 +531,37 @@ impl SimulatedBoard {
 impl Card {
     pub(crate) fn is_running_as(&self, run: RunId) -> bool {
         self.status == Status::Running && self.run == Some(run)
+    }
+
+    fn exited(&mut self, exit: WorkerExit, policy: FailurePolicy, now: i64) -> Release {
+        let streak = self.streak + 1;
+        let failures = self.failures;
+        match exit {
+            WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
+                self.close(Outcome::RateLimited, now);
+                self.last_error = Some("met the quota wall");
+                Release::Requeued { failures }
+            }
+            WorkerExit::Code(0) => {
+                self.close(Outcome::Crashed, now);
+                self.streak = streak;
+                self.last_error = Some("forgot its card");
+                let limit = self.max_retries.unwrap_or(FailurePolicy::VIOLATION_LIMIT);
+                if streak < limit {
+                    return Release::Requeued { failures };
+                }
+                self.status = Status::Blocked;
+                self.failures = (failures + 1).max(self.max_retries.unwrap_or(policy.limit));
+                Release::Blocked {
+                    failures: failures + 1,
+                    limit,
+                }
+            }
+            WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => {
+                self.close(Outcome::Crashed, now);
+                self.fail("crashed", policy)
+            }
+        }
     }
 
     pub(crate) fn must_be(

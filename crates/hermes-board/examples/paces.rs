@@ -19,7 +19,9 @@ use hermes_board::model::{Assignee, TaskId};
 use hermes_board::store::{
     BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion, NewTask,
 };
-use hermes_board::{BoardOptions, Claimer, SqliteBoard};
+use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_config::Environment;
+use hermes_home::{Location, SystemFacts};
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -27,7 +29,7 @@ fn main() {
         panic!("paces ROOT pairs|create N");
     };
     let count: usize = count.parse().expect("a number of cards");
-    let home = BoardHome::at(Path::new(root));
+    let home = home_at(Path::new(root));
     let board = home.board(&BoardSlug::default_board());
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).expect("a board");
     let begin = Instant::now();
@@ -36,12 +38,19 @@ fn main() {
         println!("{}", begin.elapsed().as_secs_f64());
         return;
     }
-    let lock = Claimer::of_this_process().lock();
+    let lock = hermes_board::own_lock();
     let begin = Instant::now();
     for card in &cards {
         work(&mut store, &home, card, &lock);
     }
     println!("{}", begin.elapsed().as_secs_f64());
+}
+
+/// The boards of an installation at `root`.
+fn home_at(root: &Path) -> BoardHome {
+    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let location = Location::resolve(&env, &SystemFacts::of_process()).expect("a home");
+    BoardHome::resolve(&env, &location)
 }
 
 fn file(store: &mut SqliteBoard, number: usize) -> TaskId {

@@ -1,9 +1,8 @@
 //! Time and names of new cards, replaceable in tests and simulations.
 
 use std::hash::{BuildHasher, RandomState};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::model::TaskId;
+use crate::id::TaskId;
 
 /// Tells the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
@@ -23,11 +22,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> i64 {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .ok()
-            .and_then(|since| i64::try_from(since.as_secs()).ok())
-            .unwrap_or(0)
+        jiff::Timestamp::now().as_second()
     }
 }
 

@@ -10,7 +10,8 @@ use hermes_text::{cut, first_line};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::model::{Attachment, Check, Comment, Object, Run, Task, TaskId};
+use crate::model::{Attachment, Check, Object, Task, TaskId};
+use crate::sqlite::{ContextFacts, ParentResult};
 use crate::{Result, SqliteBoard};
 
 const BODY: usize = 8192;
@@ -25,7 +26,6 @@ const RUNTIME_MARGIN: i64 = 30;
 /// What the text depends on besides the card.
 #[derive(Debug, Clone)]
 pub struct ContextOptions {
-    /// Zone of the times in it.
     pub zone: TimeZone,
     /// Seconds a terminal command may take where the reader is, if known.
     pub terminal_timeout: Option<i64>,
@@ -55,43 +55,6 @@ impl Default for ContextOptions {
             attachments: None,
         }
     }
-}
-
-/// What is known of a card for its worker.
-#[derive(Debug)]
-pub(crate) struct ContextFacts {
-    pub(crate) now: i64,
-    pub(crate) task: Task,
-    pub(crate) attachments: Vec<Attachment>,
-    pub(crate) checks: Vec<Check>,
-    /// How many attempts ended.
-    pub(crate) closed_runs: usize,
-    /// The last of them, oldest first.
-    pub(crate) last_runs: Vec<Run>,
-    pub(crate) parents: Vec<ParentResult>,
-    pub(crate) recent_work: Vec<RecentWork>,
-    /// How many comments there are.
-    pub(crate) comments: usize,
-    /// The last of them, oldest first.
-    pub(crate) last_comments: Vec<Comment>,
-}
-
-/// The result of a finished parent.
-#[derive(Debug)]
-pub(crate) struct ParentResult {
-    pub(crate) id: TaskId,
-    pub(crate) handoff: Option<String>,
-    pub(crate) metadata: Option<Object>,
-    pub(crate) completed_at: Option<i64>,
-}
-
-/// A card the same assignee finished.
-#[derive(Debug)]
-pub(crate) struct RecentWork {
-    pub(crate) id: TaskId,
-    pub(crate) title: String,
-    pub(crate) ended_at: Option<i64>,
-    pub(crate) summary: String,
 }
 
 /// The text for the worker of a card.

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::boards::BoardSlug;
-use crate::model::{RunId, TaskId};
+use crate::id::{RunId, TaskId};
 
 /// Result of an operation on a board.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -11,18 +10,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file could not be read, made or moved.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// The database could not be used.
     #[error(transparent)]
     Store(hermes_store::Error),
     /// The database contradicts itself. It is left as it is.
     #[error("the board database {} is damaged and was not opened: {detail}", path.display())]
     Damaged {
-        /// The database.
         path: PathBuf,
-        /// What was found.
         detail: String,
         /// A copy of the damaged bytes; `None` if it could not be made while others use the file.
         copy: Option<PathBuf>,
@@ -34,13 +29,10 @@ pub enum Error {
         if *.looks_like_tls { " (it looks like encrypted network traffic)" } else { "" }
     )]
     NotADatabase {
-        /// The file.
         path: PathBuf,
         /// Its first 32 bytes, in hexadecimal.
         first_bytes: String,
-        /// Whether it contains a TLS record.
         looks_like_tls: bool,
-        /// A copy of the bytes.
         copy: Option<PathBuf>,
     },
     /// A text that is no name of a board.
@@ -52,130 +44,55 @@ pub enum Error {
         /// The text, made harmless.
         shown: String,
     },
-    /// A board that does not exist.
-    #[error("there is no board '{slug}'")]
-    UnknownBoard {
-        /// Its name.
-        slug: BoardSlug,
-    },
-    /// The default board can be neither archived nor deleted.
+    #[error("no such board: '{slug}'")]
+    UnknownBoard { slug: String },
     #[error("the default board cannot be removed")]
     DefaultBoard,
-    /// A worker asked for another board than the one it was started for.
     #[error("this worker belongs to board '{own}' and cannot use board '{asked}'")]
-    ForeignBoard {
-        /// The board asked for.
-        asked: BoardSlug,
-        /// The worker's own.
-        own: BoardSlug,
-    },
+    ForeignBoard { asked: String, own: String },
     /// `board.json` exists and cannot be read, so it is not replaced either.
     #[error("could not read {}: {detail}", path.display())]
-    Metadata {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// A path that must not depend on where a process runs.
+    Metadata { path: PathBuf, detail: String },
     #[error("{what} must be an absolute path, not '{}'", path.display())]
-    RelativePath {
-        /// What the path is for.
-        what: &'static str,
-        /// The path.
-        path: PathBuf,
-    },
-    /// A card that does not exist.
-    #[error("there is no card '{}'", crate::shown(id.as_str(), 64))]
-    UnknownTask {
-        /// Its name.
-        id: TaskId,
-    },
-    /// Parents that do not exist.
-    #[error("there is no card {}", names(ids))]
-    UnknownParents {
-        /// Their names.
-        ids: Vec<TaskId>,
-    },
-    /// The status of the card does not allow the operation.
+    RelativePath { what: &'static str, path: PathBuf },
+    #[error("no such card: '{}'", crate::shown(id.as_str(), 64))]
+    UnknownTask { id: TaskId },
+    #[error("no such card: {}", names(ids))]
+    UnknownParents { ids: Vec<TaskId> },
     #[error("cannot {action} {id}: it is {status}")]
     NotAllowed {
-        /// The card.
         id: TaskId,
         /// Verb that completes "cannot … t_1".
         action: &'static str,
-        /// Its status, as in the database.
         status: String,
     },
-    /// The request comes from an attempt that is over.
     #[error("cannot {action} {id}: attempt {expected} is over{}", now_is(*current))]
     StaleRun {
-        /// The card.
         id: TaskId,
-        /// Verb that completes "cannot … t_1".
         action: &'static str,
-        /// The attempt of the request.
         expected: RunId,
-        /// The one in progress.
         current: Option<RunId>,
     },
-    /// The card is running.
     #[error("cannot {action} {id}: somebody is working on it ({})", lock.as_deref().unwrap_or("no claim"))]
     InProgress {
-        /// The card.
         id: TaskId,
-        /// Verb that completes "cannot … t_1".
         action: &'static str,
-        /// Who.
         lock: Option<String>,
     },
-    /// Parents of the card are not finished.
     #[error("cannot promote {id}: it waits for {}", names(parents))]
-    OpenParents {
-        /// The card.
-        id: TaskId,
-        /// The parents.
-        parents: Vec<TaskId>,
-    },
-    /// A card cannot wait for itself.
+    OpenParents { id: TaskId, parents: Vec<TaskId> },
     #[error("a card cannot depend on itself ({id})")]
-    SelfLink {
-        /// The card.
-        id: TaskId,
-    },
-    /// A link that would close a cycle.
+    SelfLink { id: TaskId },
     #[error("{child} already leads to {parent}: linking them would close a cycle")]
-    Cycle {
-        /// The parent.
-        parent: TaskId,
-        /// The child.
-        child: TaskId,
-    },
-    /// Something that must not be blank.
+    Cycle { parent: TaskId, child: TaskId },
     #[error("{what} cannot be blank")]
-    Blank {
-        /// What.
-        what: &'static str,
-    },
-    /// An invalid assignee.
+    Blank { what: &'static str },
     #[error("invalid assignee: '{shown}'")]
-    BadAssignee {
-        /// The name, made harmless.
-        shown: String,
-    },
-    /// A skill name that would be read as two.
+    BadAssignee { shown: String },
     #[error("a skill name cannot contain a comma: '{name}'")]
-    SkillWithComma {
-        /// The name.
-        name: String,
-    },
-    /// Toolsets given as skills.
+    SkillWithComma { name: String },
     #[error("these are toolsets, not skills: {}", .names.join(", "))]
-    ToolsetsAsSkills {
-        /// Their names.
-        names: Vec<String>,
-    },
-    /// A branch without a worktree.
+    ToolsetsAsSkills { names: Vec<String> },
     #[error("a branch can only be given to a card with a worktree")]
     BranchWithoutWorktree,
     /// Cards that a worker claims to have created, and did not.
@@ -183,50 +100,27 @@ pub enum Error {
         "{id} is not completed: its worker did not create the cards {}",
         names(phantom)
     )]
-    PhantomCards {
-        /// The card.
-        id: TaskId,
-        /// The cards it did not create.
-        phantom: Vec<TaskId>,
-    },
-    /// A deliverable that could not be copied.
+    PhantomCards { id: TaskId, phantom: Vec<TaskId> },
     #[error("{id} is not completed: the artifact {} {problem}", path.display())]
     Artifact {
-        /// The card.
         id: TaskId,
-        /// The deliverable.
         path: PathBuf,
         /// Completes "the artifact PATH …".
         problem: String,
     },
-    /// A file that is too large to be attached.
     #[error("{name} has more than {} MiB and cannot be attached", limit / (1024 * 1024))]
     AttachmentTooLarge {
-        /// Its name.
         name: String,
         /// Most bytes.
         limit: u64,
     },
-    /// A subscription that does not exist.
     #[error("this chat does not follow {id}")]
-    UnknownSubscription {
-        /// The card.
-        id: TaskId,
-    },
-    /// Checks of the card are being run by another process.
+    UnknownSubscription { id: TaskId },
     #[error("cannot complete {id}: its checks are being run by {checker}")]
-    ChecksInProgress {
-        /// The card.
-        id: TaskId,
-        /// The process.
-        checker: String,
-    },
+    ChecksInProgress { id: TaskId, checker: String },
     /// A session of checks that is over or never began.
     #[error("the check session {session} is over")]
-    ChecksOver {
-        /// Its number.
-        session: i64,
-    },
+    ChecksOver { session: i64 },
     /// Anything else that is wrong with a request.
     #[error("{0}")]
     BadRequest(String),
@@ -260,7 +154,13 @@ impl Error {
     }
 
     pub(crate) fn unknown_attachment(number: i64) -> Self {
-        Self::BadRequest(format!("there is no attachment {number}"))
+        Self::BadRequest(format!("no such attachment: {number}"))
+    }
+
+    pub(crate) fn unknown_board(slug: &str) -> Self {
+        Self::UnknownBoard {
+            slug: slug.to_owned(),
+        }
     }
 
     /// Refusal because of the status of a card.
@@ -296,7 +196,8 @@ impl Error {
             )),
             Self::DefaultBoard => Some("archive or delete its cards instead".to_owned()),
             Self::ForeignBoard { own, .. } => Some(format!(
-                "leave the board out, or name '{own}'; work for another board belongs on a card there"
+                "leave the board out, or name '{own}'; work for another board belongs on a card \
+                 there"
             )),
             Self::Metadata { path, .. } => Some(format!("repair or remove {}", path.display())),
             Self::UnknownTask { .. } | Self::UnknownParents { .. } => {

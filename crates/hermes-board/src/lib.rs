@@ -7,7 +7,7 @@
 //! reports a lost race.
 
 pub mod boards;
-mod claimer;
+mod claim_lock;
 mod clock;
 pub mod completion;
 mod context;
@@ -15,6 +15,7 @@ pub mod diagnostics;
 pub mod dispatch;
 mod error;
 pub mod files;
+mod id;
 pub mod model;
 pub mod plan;
 mod projects;
@@ -24,13 +25,13 @@ mod sqlite;
 pub mod store;
 mod worker_variables;
 
-pub use claimer::Claimer;
+pub use claim_lock::own_lock;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
 pub(crate) use hermes_text::shown;
 pub use projects::find_project;
-pub use settings::KanbanSettings;
+pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
     EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,

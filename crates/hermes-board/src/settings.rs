@@ -1,4 +1,4 @@
-//! The section `kanban` of the configuration, validated.
+//! The section `kanban` of the configuration, validated, with variables and flags over it.
 //!
 //! One reader for every command and process: an invalid value is replaced by a default, with a
 //! sentence about it in [`KanbanSettings::complaints`]. Values of the wrong type never get here; the
@@ -9,9 +9,11 @@ use std::time::Duration;
 use hermes_config::{Config, Environment, vars};
 use serde_json::Value;
 
+use crate::BoardOptions;
 use crate::diagnostics::{Thresholds, TriageModels};
-use crate::plan::automatic_in_progress;
-use crate::store::FailurePolicy;
+use crate::dispatch::LogRotation;
+use crate::model::Assignee;
+use crate::plan::{Limits, automatic_in_progress};
 
 /// Seconds between two ticks.
 const INTERVAL: f64 = 60.0;
@@ -22,83 +24,106 @@ const MOST_INTERVAL: f64 = 86_400.0;
 /// Seconds a check may take.
 const CHECK_TIMEOUT: u64 = 600;
 
-/// What is configured about boards.
+/// Values given on the command line, which outrank the configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DispatchFlags {
+    /// `--max`.
+    pub max_spawn: Option<i64>,
+    /// `--failure-limit`.
+    pub failure_limit: Option<i64>,
+}
+
+/// What is configured about boards and their workers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KanbanSettings {
-    /// Whether a gateway dispatches.
     pub dispatch_in_gateway: bool,
-    /// Pause between two ticks.
     pub dispatch_interval: Duration,
-    /// Failures after which a card without a limit of its own is blocked.
-    pub failure_limit: i64,
-    /// Seconds after which a worker without heartbeats is terminated; 0 for never.
-    pub stale_timeout_seconds: i64,
-    /// Most cards in progress (`max_spawn`).
-    pub max_spawn: Option<usize>,
-    /// Most cards in progress (`max_in_progress`).
-    pub max_in_progress: Option<usize>,
-    /// Most cards in progress for one profile.
-    pub max_in_progress_per_profile: Option<usize>,
-    /// Assignee of cards without one; blank counts as none.
-    pub default_assignee: Option<String>,
+    pub limits: Limits,
     /// How long each acceptance check may take.
     pub check_timeout: Duration,
-    /// Size at which the log of a worker is rotated.
-    pub worker_log_rotate_bytes: u64,
-    /// Rotated logs that are kept.
-    pub worker_log_backup_count: u32,
-    /// Thresholds of diagnostics.
+    pub worker_log: LogRotation,
     pub thresholds: Thresholds,
     /// A sentence for each invalid value.
     pub complaints: Vec<String>,
 }
 
 impl KanbanSettings {
-    /// Reads what is configured. `memory_bytes` is the memory of the machine, for
-    /// `max_in_progress: auto`.
-    pub fn resolve(config: &Config, env: &Environment, memory_bytes: Option<u64>) -> Self {
+    /// Reads what is configured, with variables and flags over it. `memory_bytes` is the memory of
+    /// the machine, for `max_in_progress: auto`.
+    pub fn resolve(
+        config: &Config,
+        env: &Environment,
+        memory_bytes: Option<u64>,
+        flags: &DispatchFlags,
+    ) -> Self {
         let mut reader = Reader {
             config,
             complaints: Vec::new(),
         };
+        let usual = Limits::default();
         let failure_limit = reader.at_least(
             "kanban.failure_limit",
             1,
-            FailurePolicy::DEFAULT_LIMIT,
+            usual.failure_limit,
             "so 2 is used",
         );
-        let max_in_progress = match config.text("kanban.max_in_progress") {
-            "auto" => Some(automatic_in_progress(memory_bytes)),
-            _ => reader.cap("kanban.max_in_progress"),
+        // Malformed variables count as unset.
+        let seconds = |var: &vars::Var, least: i64, usual: i64| {
+            let given: Option<i64> = env.text(var).and_then(|text| text.trim().parse().ok());
+            given.filter(|seconds| *seconds >= least).unwrap_or(usual)
         };
-        let default_assignee = config.text("kanban.default_assignee").trim();
+        let ttl = &vars::HERMES_KANBAN_CLAIM_TTL_SECONDS;
+        let grace = &vars::HERMES_KANBAN_CRASH_GRACE_SECONDS;
+        let cooldown = &vars::HERMES_KANBAN_RATE_LIMIT_COOLDOWN_SECONDS;
         Self {
             dispatch_in_gateway: dispatches(config, env),
             dispatch_interval: reader.interval(),
-            failure_limit,
-            stale_timeout_seconds: reader.at_least(
-                "kanban.dispatch_stale_timeout_seconds",
-                0,
-                0,
-                "so silent workers are not detected",
-            ),
-            max_spawn: reader.cap("kanban.max_spawn"),
-            max_in_progress,
-            max_in_progress_per_profile: reader.cap("kanban.max_in_progress_per_profile"),
-            default_assignee: (!default_assignee.is_empty()).then(|| default_assignee.to_owned()),
+            limits: Limits {
+                claim_ttl_seconds: seconds(ttl, 1, usual.claim_ttl_seconds),
+                crash_grace_seconds: seconds(grace, 0, usual.crash_grace_seconds),
+                rate_limit_cooldown_seconds: seconds(
+                    cooldown,
+                    0,
+                    usual.rate_limit_cooldown_seconds,
+                ),
+                stale_timeout_seconds: reader.at_least(
+                    "kanban.dispatch_stale_timeout_seconds",
+                    0,
+                    0,
+                    "so silent workers are not detected",
+                ),
+                max_spawn: reader.max_spawn(flags.max_spawn),
+                max_in_progress: match config.text("kanban.max_in_progress") {
+                    "auto" => Some(automatic_in_progress(memory_bytes)),
+                    _ => reader.cap("kanban.max_in_progress"),
+                },
+                max_in_progress_per_profile: reader.cap("kanban.max_in_progress_per_profile"),
+                failure_limit: reader.failure_limit(failure_limit, flags.failure_limit),
+                default_assignee: reader.default_assignee(),
+            },
             check_timeout: Duration::from_secs(
                 reader.positive("kanban.check_timeout_seconds", CHECK_TIMEOUT),
             ),
-            worker_log_rotate_bytes: reader.positive("kanban.worker_log_rotate_bytes", 2_097_152),
-            worker_log_backup_count: u32::try_from(reader.at_least(
-                "kanban.worker_log_backup_count",
-                0,
-                1,
-                "so 1 is used",
-            ))
-            .unwrap_or(1),
+            worker_log: LogRotation {
+                bytes: reader.positive("kanban.worker_log_rotate_bytes", 2_097_152),
+                backups: u32::try_from(reader.at_least(
+                    "kanban.worker_log_backup_count",
+                    0,
+                    1,
+                    "so 1 is used",
+                ))
+                .unwrap_or(1),
+            },
             thresholds: reader.thresholds(failure_limit),
             complaints: reader.complaints,
+        }
+    }
+
+    /// How boards are opened with these settings, so that every promotion keeps to them.
+    pub fn board_options(&self, env: &Environment) -> BoardOptions {
+        BoardOptions {
+            failure_limit: self.limits.failure_limit,
+            ..BoardOptions::from_environment(env)
         }
     }
 }
@@ -169,6 +194,40 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn max_spawn(&mut self, flag: Option<i64>) -> Option<usize> {
+        let configured = self.cap("kanban.max_spawn");
+        let Some(number) = flag else {
+            return configured;
+        };
+        let cap = usize::try_from(number).ok().filter(|cap| *cap >= 1);
+        if cap.is_none() {
+            self.complain("--max", format!("'{number}'"), "so there is no limit");
+        }
+        cap
+    }
+
+    fn failure_limit(&mut self, configured: i64, flag: Option<i64>) -> i64 {
+        match flag {
+            Some(number) if number < 1 => {
+                let instead = format!("so {configured} is used");
+                self.complain("--failure-limit", format!("'{number}'"), &instead);
+                configured
+            }
+            flag => flag.unwrap_or(configured),
+        }
+    }
+
+    fn default_assignee(&mut self) -> Option<Assignee> {
+        let key = "kanban.default_assignee";
+        let name = self.config.text(key).trim();
+        let assignee = Assignee::parse(name).ok();
+        if assignee.is_none() && !name.is_empty() {
+            let shown = format!("'{}'", crate::shown(name, 40));
+            self.complain(key, shown, "so cards without assignee get none");
+        }
+        assignee
     }
 
     fn interval(&mut self) -> Duration {
@@ -250,12 +309,16 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn settings(yaml: &str, variables: &[(&str, &str)]) -> KanbanSettings {
+        with_flags(yaml, variables, DispatchFlags::default())
+    }
+
+    fn with_flags(yaml: &str, variables: &[(&str, &str)], flags: DispatchFlags) -> KanbanSettings {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("config.yaml");
         hermes_fs::write_atomic(&path, yaml.as_bytes(), 0o600).unwrap();
         let env = Environment::from_pairs(variables.iter().copied());
         let config = Config::load_read_only(&Sources::new(&env, home.path()));
-        KanbanSettings::resolve(&config, &env, Some(10 << 30))
+        KanbanSettings::resolve(&config, &env, Some(10 << 30), &flags)
     }
 
     #[test]
@@ -263,15 +326,10 @@ mod tests {
         let usual = settings("", &[]);
         assert!(usual.dispatch_in_gateway && usual.complaints.is_empty());
         assert_eq!(usual.dispatch_interval, Duration::from_mins(1));
-        assert_eq!(
-            (usual.failure_limit, usual.stale_timeout_seconds),
-            (2, 14_400)
-        );
-        assert_eq!((usual.max_spawn, usual.max_in_progress), (None, None));
+        assert_eq!(usual.limits, Limits::default());
+        assert_eq!(usual.worker_log, LogRotation::default());
         assert_eq!(usual.check_timeout, Duration::from_mins(10));
-        assert_eq!(usual.worker_log_rotate_bytes, 2_097_152);
         assert_eq!(usual.thresholds.failure_threshold, 2);
-        assert_eq!(usual.default_assignee, None);
     }
 
     #[test]
@@ -282,9 +340,7 @@ mod tests {
                  max_in_progress_per_profile: {bad}\n"
             );
             let settings = settings(&yaml, &[]);
-            assert_eq!(settings.max_spawn, None, "{bad}");
-            assert_eq!(settings.max_in_progress, None, "{bad}");
-            assert_eq!(settings.max_in_progress_per_profile, None, "{bad}");
+            assert_eq!(settings.limits, Limits::default(), "{bad}");
             // Those of the wrong type have been complained about by the configuration.
             let expected = if ["0", "-1"].contains(&bad) { 3 } else { 0 };
             assert_eq!(
@@ -294,9 +350,9 @@ mod tests {
                 settings.complaints
             );
         }
-        let good = settings("kanban: {max_spawn: '3', max_in_progress: 2}", &[]);
+        let good = settings("kanban: {max_spawn: '3', max_in_progress: 2}", &[]).limits;
         assert_eq!((good.max_spawn, good.max_in_progress), (Some(3), Some(2)));
-        let auto = settings("kanban: {max_in_progress: AUTO}", &[]);
+        let auto = settings("kanban: {max_in_progress: AUTO}", &[]).limits;
         assert_eq!(auto.max_in_progress, Some(5));
     }
 
@@ -309,14 +365,12 @@ mod tests {
              default_assignee: '   '\n  diagnostics:\n    crash_threshold: 0\n",
             &[],
         );
-        assert_eq!((odd.failure_limit, odd.stale_timeout_seconds), (2, 0));
+        let limits = &odd.limits;
+        assert_eq!((limits.failure_limit, limits.stale_timeout_seconds), (2, 0));
         assert_eq!(odd.dispatch_interval, Duration::from_mins(1));
         assert_eq!(odd.check_timeout, Duration::from_mins(10));
-        assert_eq!(
-            (odd.worker_log_rotate_bytes, odd.worker_log_backup_count),
-            (2_097_152, 1)
-        );
-        assert_eq!(odd.default_assignee, None);
+        assert_eq!(odd.worker_log, LogRotation::default());
+        assert_eq!(odd.limits.default_assignee, None);
         assert_eq!(odd.thresholds.crash_threshold, 2);
         assert_eq!(odd.complaints.len(), 6, "{:?}", odd.complaints);
         let hasty = settings("kanban: {dispatch_interval_seconds: 0.2}", &[]);
@@ -365,5 +419,74 @@ mod tests {
             (false, true)
         );
         assert!(models("model: {default: some/model}").main_model);
+    }
+
+    #[test]
+    fn flags_outrank_the_configuration() {
+        let yaml = "kanban: {max_spawn: 5, failure_limit: 4, max_in_progress_per_profile: 2}";
+        let flags = DispatchFlags {
+            max_spawn: Some(1),
+            failure_limit: Some(7),
+        };
+        let limits = with_flags(yaml, &[], flags).limits;
+        assert_eq!((limits.max_spawn, limits.failure_limit), (Some(1), 7));
+        assert_eq!(limits.max_in_progress_per_profile, Some(2));
+        let settings = settings(yaml, &[]);
+        let limits = &settings.limits;
+        assert_eq!((limits.max_spawn, limits.failure_limit), (Some(5), 4));
+        let env = Environment::from_pairs([("", "")]);
+        assert_eq!(settings.board_options(&env).failure_limit, 4);
+    }
+
+    #[test]
+    fn flags_that_make_no_sense_are_complained_about() {
+        let flags = DispatchFlags {
+            max_spawn: Some(0),
+            failure_limit: Some(-3),
+        };
+        let odd = with_flags("kanban: {max_spawn: 5, failure_limit: 4}", &[], flags);
+        assert_eq!((odd.limits.max_spawn, odd.limits.failure_limit), (None, 4));
+        assert_eq!(
+            odd.complaints,
+            [
+                "--max: '0' is invalid, so there is no limit",
+                "--failure-limit: '-3' is invalid, so 4 is used",
+            ]
+        );
+    }
+
+    #[test]
+    fn variables_count_if_they_are_numbers() {
+        let of = |ttl, grace, cooldown| {
+            let variables = [
+                ("HERMES_KANBAN_CLAIM_TTL_SECONDS", ttl),
+                ("HERMES_KANBAN_CRASH_GRACE_SECONDS", grace),
+                ("HERMES_KANBAN_RATE_LIMIT_COOLDOWN_SECONDS", cooldown),
+            ];
+            let limits = settings("", &variables).limits;
+            (
+                limits.claim_ttl_seconds,
+                limits.crash_grace_seconds,
+                limits.rate_limit_cooldown_seconds,
+            )
+        };
+        assert_eq!(of("60", "0", "0"), (60, 0, 0));
+        assert_eq!(of("0", "-1", "soon"), (900, 30, 300));
+    }
+
+    #[test]
+    fn a_default_assignee_is_a_name_or_nobody() {
+        let assignee = |yaml: &str| {
+            let settings = settings(yaml, &[]);
+            let name = settings.limits.default_assignee;
+            (
+                name.map(|name| name.as_str().to_owned()),
+                settings.complaints.len(),
+            )
+        };
+        let of = |text: &str| assignee(&format!("kanban: {{default_assignee: '{text}'}}"));
+        assert_eq!(of("   "), (None, 0));
+        assert_eq!(of(" Alpha "), (Some("alpha".to_owned()), 0));
+        assert_eq!(of("../alpha"), (None, 1));
     }
 }

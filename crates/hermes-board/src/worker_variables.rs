@@ -10,17 +10,13 @@ use crate::model::{RunId, TaskId};
 /// What a process knows about the card it works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerVariables {
-    /// The card.
     pub task: TaskId,
     /// The attempt; `None` for a worker of a program that names none.
     pub run: Option<RunId>,
-    /// The claim.
     pub claim_lock: Option<String>,
-    /// The workspace, as the dispatcher named it.
     pub workspace: Option<PathBuf>,
     /// Whether the worker goes on until a judge finds the goal reached.
     pub goal_mode: bool,
-    /// Turn limit of such a worker.
     pub goal_max_turns: Option<u64>,
     /// Whether the worker is reminded of a card that it leaves open.
     pub reminders: bool,

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::drift::Drift;
-use super::engine::refusal;
 use super::host::DockerHost;
 use super::inspect::{ContainerFacts, State};
 use super::labels;
@@ -25,16 +24,20 @@ const POLL: Duration = Duration::from_millis(100);
 const BACKGROUND_CHECK: &str = "for f in /tmp/hermes_bg_*.pid; do \
     [ -r \"$f\" ] && read -r p < \"$f\" && kill -0 \"$p\" 2>/dev/null && exit 0; done; exit 9";
 
+/// The container in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    pub id: String,
+    pub name: String,
+    /// Whether this process made it.
+    pub is_new: bool,
+}
+
 /// What the probe found.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The sandbox, running.
-    Attached {
-        /// Id of its container.
-        id: String,
-        /// Name of its container.
-        name: String,
-    },
+    Attached(Container),
     /// No sandbox, or one that had to go.
     Nothing,
     /// A sandbox that cannot be used and still has its name.
@@ -107,11 +110,11 @@ fn use_candidate(
 ) -> Found {
     let Some(facts) = facts else {
         if !plan.network {
-            let why = "whether it has a network cannot be read";
+            let why = "its network cannot be determined";
             return replace(host, &candidate.id, why);
         }
         let name = plan.identity.shared_name();
-        return wake(host, &candidate.id, name, candidate.state);
+        return woken(host, &candidate.id, name, candidate.state);
     };
     let drift = Drift::between(plan, facts);
     if !drift.tightened.is_empty() {
@@ -127,11 +130,12 @@ fn use_candidate(
             return replace(host, &facts.id, &why);
         }
         host.notice_once(
-            "the sandbox is kept although its settings have changed: background processes run in it",
+            "the sandbox was kept although its settings have changed: background processes are \
+             running in it",
         );
     }
-    let found = wake(host, &facts.id, facts.name.clone(), facts.state());
-    if matches!(found, Found::Attached { .. }) {
+    let found = woken(host, &facts.id, facts.name.clone(), facts.state());
+    if matches!(found, Found::Attached(_)) {
         settle(host, plan, facts, &drift);
     }
     found
@@ -166,41 +170,41 @@ fn update_limits(host: &DockerHost, id: &str, arguments: &[String]) {
     let mut args = vec!["update".to_owned()];
     args.extend_from_slice(arguments);
     args.push(id.to_owned());
-    let failed = match host.engine.ask(&args, START_LIMIT) {
-        Ok(answer) if answer.is_success() => return,
-        Ok(answer) => refusal("changing the limits of the sandbox", &answer),
-        Err(error) => error,
-    };
-    host.warn_once(&failed.to_string());
+    let what = "changing the limits of the sandbox";
+    if let Err(error) = host.engine.demand(what, &args, START_LIMIT) {
+        host.warn_once(&error.to_string());
+    }
 }
 
-/// Brings a container to run.
-pub(crate) fn wake(host: &DockerHost, id: &str, name: String, state: State) -> Found {
-    let is_up = match state {
+fn woken(host: &DockerHost, id: &str, name: String, state: State) -> Found {
+    if !wake(host, id, state) {
+        return Found::Unusable;
+    }
+    Found::Attached(Container {
+        id: id.to_owned(),
+        name,
+        is_new: false,
+    })
+}
+
+/// Brings a container to run, and says whether it does.
+pub(crate) fn wake(host: &DockerHost, id: &str, state: State) -> bool {
+    match state {
         State::Running => true,
         State::Created | State::Exited => succeeds(host, "start", id),
         State::Paused => succeeds(host, "unpause", id),
         State::Restarting => comes_up(host, id),
         State::Leaving | State::Other => false,
-    };
-    if is_up {
-        Found::Attached {
-            id: id.to_owned(),
-            name,
-        }
-    } else {
-        Found::Unusable
     }
 }
 
 fn succeeds(host: &DockerHost, verb: &str, id: &str) -> bool {
-    let failed = match host.engine.ask(&[verb, id], START_LIMIT) {
-        Ok(answer) if answer.is_success() => return true,
-        Ok(answer) => refusal(&format!("{verb} of the sandbox"), &answer),
-        Err(error) => error,
-    };
-    tracing::warn!(container = id, "{failed}; a new container is made");
-    false
+    let what = format!("{verb} of the sandbox");
+    let done = host.engine.demand(&what, &[verb, id], START_LIMIT);
+    if let Err(error) = &done {
+        tracing::warn!(container = id, "{error}; creating a new container");
+    }
+    done.is_ok()
 }
 
 fn comes_up(host: &DockerHost, id: &str) -> bool {
@@ -215,7 +219,7 @@ fn comes_up(host: &DockerHost, id: &str) -> bool {
     }
     tracing::warn!(
         container = id,
-        "it keeps restarting; a new container is made"
+        "it keeps restarting; creating a new container"
     );
     false
 }
@@ -223,13 +227,14 @@ fn comes_up(host: &DockerHost, id: &str) -> bool {
 /// Removes a container that may not be used as it is.
 fn replace(host: &DockerHost, id: &str, why: &str) -> Found {
     host.notice_once(&format!("the sandbox is replaced: {why}"));
-    let failed = match host.engine.ask(&["rm", "-f", id], REMOVE_LIMIT) {
-        Ok(answer) if answer.is_success() => return Found::Nothing,
-        Ok(answer) => refusal("removing the sandbox", &answer),
-        Err(error) => error,
-    };
-    tracing::warn!(container = id, "{failed}");
-    Found::Unusable
+    let (what, args) = ("removing the sandbox", ["rm", "-f", id]);
+    match host.engine.demand(what, &args, REMOVE_LIMIT) {
+        Ok(_) => Found::Nothing,
+        Err(error) => {
+            tracing::warn!(container = id, "{error}");
+            Found::Unusable
+        }
+    }
 }
 
 /// Whether nothing of ours runs in it. What cannot be found out counts as running.

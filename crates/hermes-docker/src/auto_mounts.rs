@@ -25,15 +25,9 @@ const CACHES: [(&str, &str); 7] = [
 /// What may be mounted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AutoMountFacts<'a> {
-    /// HERMES_HOME.
     pub home: &'a Path,
-    /// The user's home.
     pub user_home: &'a Path,
-    /// The setting `credential_files`.
     pub credential_files: &'a [String],
-    /// What loaded skills declare.
-    pub skill_credentials: &'a [String],
-    /// The setting `skills.external_dirs`.
     pub external_skill_dirs: &'a [String],
 }
 
@@ -50,26 +44,21 @@ impl AutoMounts {
     /// Collects them. Looks at the file system, changes nothing.
     pub(crate) fn collect(facts: AutoMountFacts<'_>) -> Self {
         let mut found = Self::default();
-        let declared = [
-            (facts.credential_files, MountOrigin::Credential),
-            (facts.skill_credentials, MountOrigin::SkillCredential),
-        ];
-        for (paths, origin) in declared {
-            for path in paths {
-                found.credential(facts.home, path, origin);
-            }
+        for path in facts.credential_files {
+            found.credential(facts.home, path);
         }
         found.skills(facts);
         found.caches(facts.home);
         found
     }
 
-    fn credential(&mut self, home: &Path, declared: &str, origin: MountOrigin) {
+    fn credential(&mut self, home: &Path, declared: &str) {
         let declared = declared.trim();
         match declared_credential(home, declared) {
             Ok((source, relative)) => {
                 let target = format!("{TARGET}/{}", relative.display());
                 if !self.mounts.iter().any(|mount| mount.target == target) {
+                    let origin = MountOrigin::Credential;
                     self.mounts.push(Mount::generated(&source, &target, origin));
                 }
             }
@@ -115,7 +104,7 @@ impl AutoMounts {
                 self.mounts.push(Mount::generated(source, target, origin));
             }
             Ok(_) => self.warnings.push(format!(
-                "{} is not mounted: it is no directory",
+                "{} is not mounted: it is not a directory",
                 source.display()
             )),
             Err(error) if error.is_not_found() => {}
@@ -125,7 +114,7 @@ impl AutoMounts {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::path::PathBuf;
 
@@ -153,7 +142,6 @@ mod tests {
                 home: &self.0.path().join("hh"),
                 user_home: self.0.path(),
                 credential_files: &own(credentials),
-                skill_credentials: &[],
                 external_skill_dirs: &own(external),
             })
         }

@@ -29,7 +29,6 @@ const REMOVE_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) enum Made {
     /// The container's id.
     Container(String),
-    /// Another container has the name.
     NameTaken,
 }
 
@@ -37,7 +36,7 @@ pub(crate) enum Made {
 pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<Made> {
     host.check()?;
     let progress = |line: &str| host.progress(line);
-    let image = image::provide(
+    let is_s6 = image::provide(
         &host.engine,
         &plan.image,
         host.settings.pull_timeout,
@@ -45,7 +44,7 @@ pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
     )?;
     let plan = prepared(host, plan)?;
     let mut circumstance = Circumstance {
-        init: if image.is_s6 {
+        init: if is_s6 {
             InitSource::Image
         } else if host.is_without_init.load(Ordering::Relaxed) {
             InitSource::Nowhere
@@ -100,14 +99,14 @@ impl Refusals {
         if let Some(words) = &self.limits {
             host.is_without_limits.store(true, Ordering::Relaxed);
             host.notice_once(&format!(
-                "this engine cannot limit processor, memory and processes of sandboxes; they run \
+                "this engine cannot limit the CPU, memory and processes of sandboxes; they run \
                  without limits ({words})"
             ));
         }
         if let Some(words) = &self.init {
             host.is_without_init.store(true, Ordering::Relaxed);
             host.warn_once(&format!(
-                "this engine has no init for sandboxes; ended processes stay in their lists, and \
+                "this engine has no init process for sandboxes; zombie processes accumulate, and \
                  stopping takes longer ({words})"
             ));
         }
@@ -142,7 +141,7 @@ fn attempt(
                 remove_half_made(host, plan, name);
                 Err(DockerError::Refused {
                     what: "creating the sandbox".to_owned(),
-                    words: "the engine did not say which container it made".to_owned(),
+                    words: "the engine did not report the id of the new container".to_owned(),
                 })
             }
         };
@@ -215,10 +214,11 @@ fn remove_half_made(host: &DockerHost, plan: &SandboxPlan, name: &str) {
     }
     match host.engine.ask(&["rm", "-f", name], REMOVE_LIMIT) {
         Ok(answer) if !answer.is_success() => {
-            tracing::debug!(name, words = %answer.words, "no half-made container to remove");
+            tracing::debug!(name, words = %answer.words, "could not look for an unfinished \
+                container");
         }
         Ok(_) => {}
-        Err(error) => tracing::warn!(name, %error, "a half-made container may be left"),
+        Err(error) => tracing::warn!(name, %error, "an unfinished container may be left behind"),
     }
 }
 
@@ -266,8 +266,10 @@ mod tests {
     #[test]
     fn engines_words_are_understood() {
         for words in [
-            "docker: Error response from daemon: Conflict. The container name \"/hermes-1\" is already in use by container \"x\".",
-            "Error: creating container storage: the container name \"hermes-1\" is already in use by x",
+            "docker: Error response from daemon: Conflict. The container name \"/hermes-1\" is \
+             already in use by container \"x\".",
+            "Error: creating container storage: the container name \"hermes-1\" is already in use \
+             by x",
         ] {
             assert!(is_name_conflict(words));
         }
@@ -284,7 +286,8 @@ mod tests {
         for words in [
             "opening file `cpu.max` for writing: Permission denied",
             "the requested cgroup controller `pids` is not available",
-            "NanoCPUs can not be set, as your kernel does not support CPU CFS scheduler or the cgroup is not mounted",
+            "NanoCPUs can not be set, as your kernel does not support CPU CFS scheduler or the \
+             cgroup is not mounted",
             "write /sys/fs/cgroup/pids/x/pids.max: no such file",
         ] {
             assert!(is_about_cgroups(words), "{words}");

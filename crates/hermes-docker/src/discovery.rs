@@ -48,7 +48,7 @@ pub(crate) fn find_engine<'v>(
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::collections::BTreeMap;
     use std::ffi::OsString;

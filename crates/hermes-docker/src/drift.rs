@@ -137,7 +137,7 @@ impl Drift {
                     MountOrigin::Configured => self.add("docker_volumes"),
                     MountOrigin::Credential => self.add("credential_files"),
                     MountOrigin::Skills => self.add("docker_auto_mounts"),
-                    MountOrigin::SkillCredential | MountOrigin::Cache => {}
+                    MountOrigin::Cache => {}
                 }
             }
         }

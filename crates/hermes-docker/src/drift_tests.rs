@@ -7,12 +7,13 @@ use super::*;
 use crate::host_paths::HostPaths;
 use crate::plan::{HostFacts, SandboxRequest};
 use crate::settings::DockerSettings;
+use crate::settings::tests::defaults;
 
 type Change = fn(&mut DockerSettings);
 
 fn plan_with(change: impl FnOnce(&mut DockerSettings)) -> SandboxPlan {
     let home = Path::new("/nowhere/hermes");
-    let mut settings = DockerSettings::defaults(home);
+    let mut settings = defaults(home);
     settings.image = "img".to_owned();
     settings.volumes = vec!["/tmp:/data".to_owned()];
     change(&mut settings);

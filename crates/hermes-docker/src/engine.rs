@@ -4,19 +4,18 @@
 //! credential helpers and rootless engines are found. What comes back is the exit code, the output
 //! and the engine's words, masked; the arguments never appear in an error.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hermes_proc::{ChildSpec, EnvPlan, SpawnClass};
+use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, SpawnClass};
 use serde::Serialize;
 
 use super::discovery::{WELL_KNOWN, find_engine};
 use super::engine_words::{engine_words, last_line};
 use super::error::{DockerError, Result};
 use super::socket::EngineSocket;
-use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_terminal::environment::LiveEnvironment;
 
 /// Docker Desktop on WSL2 is often slower than five seconds when cold.
 const PROBE_LIMIT: Duration = Duration::from_secs(15);
@@ -36,9 +35,7 @@ pub enum EngineKind {
 /// An engine that answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EngineInfo {
-    /// Path of its program.
     pub binary: PathBuf,
-    /// Which it is.
     pub kind: EngineKind,
     /// Version of the daemon, or of the program where there is none.
     pub version: String,
@@ -49,7 +46,6 @@ pub struct EngineInfo {
 pub struct Answer {
     /// Exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output.
     pub stdout: String,
     /// The end of standard error, masked.
     pub words: String,
@@ -103,13 +99,10 @@ impl Engine {
             .filter_map(|(name, _)| name.to_str())
             .filter(|name| name.starts_with("DOCKER_") || name.starts_with("CONTAINER"))
             .collect();
-        let plan = builder.plan(
-            SpawnClass::Helper,
-            &Circumstances {
-                grants: &own,
-                ..Circumstances::default()
-            },
-        );
+        let plan = EnvPlan::build(&EnvRequest {
+            grants: &own,
+            ..builder.request(SpawnClass::Helper)
+        });
         plan.with("HOME", builder.policy().child_home.real_home())
     }
 
@@ -119,26 +112,21 @@ impl Engine {
         self.socket.get_or_init(find).as_ref()
     }
 
-    /// All variables of the program.
-    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
-        let plan = self.plan();
-        let variables = plan.variables().iter();
-        variables
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
+    /// The program with these arguments, to be started.
+    pub(crate) fn command<S: AsRef<str>>(&self, args: &[S]) -> ChildSpec {
+        ChildSpec {
+            // Ours may be gone, and the engine has no business in it.
+            cwd: Some(PathBuf::from("/")),
+            ..ChildSpec::new(&self.program, args.iter().map(AsRef::as_ref), self.plan())
+        }
     }
 
     /// Calls the engine. A refusal is an answer; an error means that it was never asked or did not
     /// end in time.
     pub fn ask<S: AsRef<str>>(&self, args: &[S], limit: Duration) -> Result<Answer> {
         let verb = args.first().map_or("", AsRef::as_ref);
-        let words = args.iter().map(AsRef::as_ref);
-        let child = ChildSpec {
-            // Ours may be gone, and the engine has no business in it.
-            cwd: Some(PathBuf::from("/")),
-            ..ChildSpec::new(&self.program, words, self.plan())
-        };
-        let captured = child
+        let captured = self
+            .command(args)
             .run_captured(limit, MOST_OUTPUT)
             .map_err(|error| self.not_asked(verb, error))?;
         let answer = Answer {

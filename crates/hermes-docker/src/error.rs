@@ -5,8 +5,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hermes_config::settings::WrongValue;
-
 use hermes_terminal::remote::TransportError;
 
 /// Result of an operation on containers.
@@ -17,146 +15,93 @@ pub type Result<T> = std::result::Result<T, DockerError>;
 pub enum DockerError {
     /// No engine is installed.
     #[error("no container engine was found: neither docker nor podman is on PATH or in {looked}")]
-    NoEngine {
-        /// The other paths.
-        looked: String,
-    },
+    NoEngine { looked: String },
     /// The variable that names the engine names nothing.
     #[error(
-        "HERMES_DOCKER_BINARY is '{value}', which is no executable file and no program on PATH"
+        "HERMES_DOCKER_BINARY is '{value}', which is neither an executable file nor a program on \
+         PATH"
     )]
-    BadOverride {
-        /// Its value.
-        value: String,
-    },
+    BadOverride { value: String },
     /// The engine is there and cannot be executed.
     #[error("{} could not be executed: {reason}", program.display())]
-    NotExecutable {
-        /// The engine.
-        program: PathBuf,
-        /// What the system said.
-        reason: String,
-    },
+    NotExecutable { program: PathBuf, reason: String },
     /// The engine took too long.
     #[error("{} did not answer `{verb}` within {} s", program.display(), limit.as_secs())]
     Slow {
-        /// The engine.
         program: PathBuf,
-        /// What it was asked.
         verb: String,
-        /// How long it had.
         limit: Duration,
     },
     /// The engine's program runs, its daemon does not answer or does not let us in.
     #[error("the container engine cannot be reached: {words}")]
     Unreachable {
-        /// The engine's words.
         words: String,
         /// Whether we may not use its socket.
         is_denied: bool,
     },
-    /// The engine refused.
+    /// The engine refused; with what was asked in our words, and the engine's.
     #[error("{what} failed: {words}")]
-    Refused {
-        /// What was asked, in our words.
-        what: String,
-        /// The engine's words.
-        words: String,
-    },
+    Refused { what: String, words: String },
     /// An image is not there and could not be fetched.
     #[error("image {image} could not be fetched: {words}")]
-    Image {
-        /// The image.
-        image: String,
-        /// The registry's words.
-        words: String,
-    },
+    Image { image: String, words: String },
     /// Limits are required and the engine cannot set them.
     #[error("this engine cannot limit containers: {words}")]
-    NoLimits {
-        /// The engine's words.
-        words: String,
-    },
-    /// A value of a setting or variable that is none.
-    #[error("{0}")]
-    Value(WrongValue),
-    /// Settings that contradict each other or make no container.
+    NoLimits { words: String },
+    /// Settings that are wrong, contradict each other or make no container.
     #[error("{message}")]
-    Settings {
-        /// A sentence that names them.
-        message: String,
-        /// What to do.
-        hint: String,
-    },
+    Settings { message: String, hint: String },
     /// A directory of the sandbox could not be prepared.
     #[error("{message}")]
     Files {
-        /// A sentence that names the path.
         message: String,
-        /// What to do.
         hint: Option<String>,
     },
     /// A live process uses the sandbox.
     #[error("sandbox {task} is in use by a running Hermes process")]
-    InUse {
-        /// Its task.
-        task: String,
-    },
+    InUse { task: String },
 }
 
 impl DockerError {
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
+        let hint = match self {
             Self::NoEngine { .. } => {
-                "install docker or podman, or name one in HERMES_DOCKER_BINARY".to_owned()
+                "install docker or podman, or name one in HERMES_DOCKER_BINARY"
             }
-            Self::BadOverride { .. } => {
-                "set it to the path of docker or podman, or remove it".to_owned()
-            }
+            Self::BadOverride { .. } => "set it to the path of docker or podman, or remove it",
             Self::NotExecutable { program, .. } => {
-                format!("check that {} is executable", program.display())
+                return Some(format!("check that {} is executable", program.display()));
             }
-            Self::Slow { .. } => {
-                "start the engine, wait until it answers, and try again".to_owned()
-            }
+            Self::Slow { .. } => "start the engine, wait until it answers, and try again",
             Self::Unreachable {
                 is_denied: true, ..
-            } => "add your user to the group `docker` and log in again, or use podman".to_owned(),
+            } => "add your user to the group `docker` and log in again, or use podman",
             Self::Unreachable { .. } => {
                 "start the daemon (`systemctl start docker`, or Docker Desktop) and try again"
-                    .to_owned()
             }
             Self::Refused { .. } => return None,
-            Self::Image { .. } => {
-                "check the setting terminal.docker_image and the network".to_owned()
-            }
+            Self::Image { .. } => "check the setting terminal.docker_image and the network",
             Self::NoLimits { .. } => {
-                "set terminal.docker_require_limits to false to run without limits".to_owned()
+                "set terminal.docker_require_limits to false to run without limits"
             }
-            Self::Value(wrong) => wrong.hint(),
-            Self::Settings { hint, .. } => hint.clone(),
+            Self::Settings { hint, .. } => hint,
             Self::Files { hint, .. } => return hint.clone(),
-            Self::InUse { .. } => "end that process first".to_owned(),
-        })
+            Self::InUse { .. } => "stop that process first",
+        };
+        Some(hint.to_owned())
     }
 
     /// Whether a program or service is missing or down, as opposed to something to correct.
     pub fn is_missing_part(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::NoEngine { .. }
-            | Self::BadOverride { .. }
-            | Self::NotExecutable { .. }
-            | Self::Slow { .. }
-            | Self::Unreachable { .. } => true,
-            Self::Refused { .. }
-            | Self::Image { .. }
-            | Self::NoLimits { .. }
-            | Self::Value(_)
-            | Self::Settings { .. }
-            | Self::Files { .. }
-            | Self::InUse { .. } => false,
-        }
+                | Self::BadOverride { .. }
+                | Self::NotExecutable { .. }
+                | Self::Slow { .. }
+                | Self::Unreachable { .. }
+        )
     }
 }
 

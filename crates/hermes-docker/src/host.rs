@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use hermes_config::Config;
-
 use super::engine::{Engine, EngineInfo};
 use super::error::Result;
 use super::extra_args::ExtraArgs;
@@ -32,15 +30,14 @@ pub struct DockerHost {
     pub(crate) settings: DockerSettings,
     pub(crate) facts: HostFacts,
     pub(crate) environment: Arc<LiveEnvironment>,
-    pub(crate) engine: Engine,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) owner: Option<Owner>,
-    pub(crate) teardown: Teardown,
+    pub(crate) teardown: Arc<Teardown>,
     observer: Arc<dyn Observer>,
     host_paths: OnceLock<HostPaths>,
     told: Mutex<BTreeSet<String>>,
     /// Set once the engine has said that it cannot limit containers.
     pub(crate) is_without_limits: AtomicBool,
-    /// Set once the engine has said that it has no init to give.
     pub(crate) is_without_init: AtomicBool,
     /// Whether the engine's disk can be limited, once asked.
     pub(crate) quota: OnceLock<bool>,
@@ -58,32 +55,21 @@ impl std::fmt::Debug for DockerHost {
 }
 
 impl DockerHost {
-    /// Reads the settings and finds the engine. Starts nothing.
+    /// Finds the engine. Starts nothing.
     pub fn new(
-        config: &Config,
-        environment: Arc<LiveEnvironment>,
-        facts: HostFacts,
-        observer: Arc<dyn Observer>,
-    ) -> Result<Arc<Self>> {
-        let settings = DockerSettings::from_config(config)?;
-        Self::with_settings(settings, environment, facts, observer)
-    }
-
-    /// As [`DockerHost::new`], with the settings given.
-    pub fn with_settings(
         settings: DockerSettings,
         environment: Arc<LiveEnvironment>,
         facts: HostFacts,
         observer: Arc<dyn Observer>,
     ) -> Result<Arc<Self>> {
-        let engine = Engine::find(Arc::clone(&environment))?;
+        let engine = Arc::new(Engine::find(Arc::clone(&environment))?);
         Ok(Arc::new(Self {
+            teardown: Teardown::new(Arc::clone(&engine)),
             engine,
             settings,
             facts,
             environment,
             owner: Owner::this_process(),
-            teardown: Teardown::default(),
             observer,
             host_paths: OnceLock::new(),
             told: Mutex::default(),
@@ -109,11 +95,6 @@ impl DockerHost {
         &self.settings
     }
 
-    /// The surroundings.
-    pub fn facts(&self) -> &HostFacts {
-        &self.facts
-    }
-
     /// What a sandbox should be. Asks the engine only if this process is itself in a container.
     pub fn plan(&self, request: &SandboxRequest) -> Result<SandboxPlan> {
         SandboxPlan::new(&self.settings, request, &self.facts, self.host_paths())
@@ -122,7 +103,7 @@ impl DockerHost {
     /// Waits until every container that this process gave up is gone. After `limit` what is left is
     /// handed to detached calls of the engine, and the answer is `false`.
     pub fn finish(&self, limit: Duration) -> bool {
-        self.teardown.finish(&self.engine, limit)
+        self.teardown.finish(limit)
     }
 
     /// Arguments of the settings that weaken sandboxes, as the user wrote them.

@@ -21,17 +21,9 @@ const TABLE_LIMIT: u64 = 8 * 1024 * 1024;
 pub struct HostPaths {
     /// The user's own pairs; they beat what was found out.
     given: Vec<(PathBuf, PathBuf)>,
-    found: Found,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Found {
-    /// The engine sees what we see.
-    Same,
-    /// The mounts of the container we are in.
-    Mounts(Vec<(PathBuf, PathBuf)>),
-    /// We are in a container that the engine does not know.
-    Unknown,
+    /// The mounts of the container we are in, none for one that the engine does not know; `None` if
+    /// the engine sees what we see.
+    mounts: Option<Vec<(PathBuf, PathBuf)>>,
 }
 
 impl HostPaths {
@@ -39,7 +31,7 @@ impl HostPaths {
     pub fn same(given: &[(PathBuf, PathBuf)]) -> Self {
         Self {
             given: given.to_vec(),
-            found: Found::Same,
+            mounts: None,
         }
     }
 
@@ -48,50 +40,43 @@ impl HostPaths {
     pub(crate) fn in_unknown_container(given: &[(PathBuf, PathBuf)]) -> Self {
         Self {
             given: given.to_vec(),
-            found: Found::Unknown,
+            mounts: Some(Vec::new()),
         }
     }
 
     /// For a Hermes in a container: asks the engine about that container.
     pub fn in_container(given: &[(PathBuf, PathBuf)], engine: &Engine, root: &Path) -> Self {
-        let found = match own_mounts(engine, root) {
-            Some(mounts) => Found::Mounts(mounts),
-            None if engine_is_beside_us(engine, root) => Found::Same,
-            None => Found::Unknown,
-        };
+        let found = own_mounts(engine, root);
+        let mounts = found.or_else(|| (!engine_is_beside_us(engine, root)).then(Vec::new));
         Self {
             given: given.to_vec(),
-            found,
+            mounts,
         }
     }
 
     /// Whether the engine sees the files that we see.
     pub fn is_same(&self) -> bool {
-        self.found == Found::Same && self.given.is_empty()
+        self.mounts.is_none() && self.given.is_empty()
     }
 
     /// A path as the engine sees it, if it has it.
     pub fn translate(&self, path: &Path) -> Option<PathBuf> {
-        let given = self.given.iter().map(|(here, there)| (here, there));
-        if let Some(there) = translated(path, given) {
-            return Some(there);
-        }
-        match &self.found {
-            Found::Same => Some(path.to_owned()),
-            Found::Mounts(pairs) => translated(path, pairs.iter().map(|(a, b)| (a, b))),
-            Found::Unknown => None,
-        }
+        translated(path, &self.given).or_else(|| match &self.mounts {
+            None => Some(path.to_owned()),
+            Some(mounts) => translated(path, mounts),
+        })
     }
 }
 
 /// The mounts of our container as pairs of inside and outside.
 fn own_mounts(engine: &Engine, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
     own_names(root).into_iter().find_map(|name| {
-        let answer = engine.ask(&["inspect", &name], LOOK_LIMIT).ok()?;
-        if !answer.is_success() {
-            return None;
-        }
-        read_mounts(&answer.stdout)
+        let args = ["inspect", &name];
+        read_mounts(
+            &engine
+                .demand("looking at our container", &args, LOOK_LIMIT)
+                .ok()?,
+        )
     })
 }
 
@@ -150,11 +135,9 @@ fn engine_is_beside_us(engine: &Engine, root: &Path) -> bool {
         Ok(EngineKind::Docker) => "{{.Name}}",
         Err(_) => return false,
     };
-    let answer = engine.ask(&["info", "--format", format], LOOK_LIMIT);
-    answer.is_ok_and(|answer| {
-        let name = answer.stdout.trim();
-        answer.is_success() && !name.is_empty() && host_name(root).as_deref() == Some(name)
-    })
+    let args = ["info", "--format", format];
+    let name = engine.demand("asking for the name of the host", &args, LOOK_LIMIT);
+    name.is_ok_and(|name| host_name(root).as_deref() == Some(name.trim()))
 }
 
 #[cfg(test)]
@@ -165,13 +148,6 @@ mod tests {
 
     const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-    fn paths(given: &[(&str, &str)], found: Found) -> HostPaths {
-        HostPaths {
-            given: given.iter().map(|(a, b)| (a.into(), b.into())).collect(),
-            found,
-        }
-    }
-
     #[test]
     fn the_longest_mount_of_our_container_decides() {
         let printed = format!(
@@ -180,7 +156,10 @@ mod tests {
                 {{"Type": "volume", "Source": "/var/lib/docker/volumes/s/_data", "Destination": "/opt/data/skills"}},
                 {{"Type": "tmpfs", "Source": "", "Destination": "/tmp"}}]}}]"#
         );
-        let mounts = paths(&[], Found::Mounts(read_mounts(&printed).unwrap()));
+        let mounts = HostPaths {
+            given: Vec::new(),
+            mounts: read_mounts(&printed),
+        };
         let to = |path: &str| mounts.translate(Path::new(path));
         assert_eq!(
             to("/opt/data/sandboxes/x"),
@@ -200,7 +179,7 @@ mod tests {
 
     #[test]
     fn given_pairs_come_first_and_an_unknown_container_maps_nothing() {
-        let given = paths(&[("/opt/data", "/x")], Found::Unknown);
+        let given = HostPaths::in_unknown_container(&[("/opt/data".into(), "/x".into())]);
         assert_eq!(
             given.translate(Path::new("/opt/data/a")),
             Some("/x/a".into())

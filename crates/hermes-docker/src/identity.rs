@@ -11,7 +11,6 @@ use super::labels;
 /// What a sandbox is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxIdentity {
-    /// The task id as given.
     pub task: String,
     /// Name of the profile: `default`, its name, or `custom`.
     pub profile: String,
@@ -26,9 +25,7 @@ pub struct SandboxIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HomeOf {
-    /// Of the home in use.
     This,
-    /// Of another home.
     Other,
     /// Nothing about it tells.
     Unknown,
@@ -53,12 +50,12 @@ impl SandboxIdentity {
             text.push(0);
             text.extend_from_slice(directory.as_os_str().as_encoded_bytes());
         }
-        container_name(&labels::short_hash(&text, 8))
+        format!("hermes-{}", labels::short_hash(&text, 8))
     }
 
     /// A name that nobody else has.
     pub fn random_name() -> String {
-        container_name(&hermes_fs::random_hex(8))
+        format!("hermes-{}", hermes_fs::random_hex(8))
     }
 
     /// Whether this container is the sandbox meant. `sandbox_dir` is where the engine sees this
@@ -103,11 +100,6 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
     let real = |path: &Path| hermes_fs::canonicalize(path);
     path.starts_with(directory)
         || matches!((real(path), real(directory)), (Ok(path), Ok(directory)) if path.starts_with(&directory))
-}
-
-/// A container name: `hermes-` and eight hexadecimal digits.
-fn container_name(digits: &str) -> String {
-    format!("hermes-{digits}")
 }
 
 #[cfg(test)]

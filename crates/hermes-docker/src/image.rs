@@ -13,36 +13,27 @@ const LOOK_LIMIT: Duration = Duration::from_secs(15);
 /// Programs with which s6 images start.
 const S6_INITS: [&str; 2] = ["/init", "/package/admin/s6-overlay/command/init"];
 
-/// An image that is here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LocalImage {
-    /// Whether it brings an init of its own.
-    pub is_s6: bool,
-}
-
-/// Makes sure that an image is here.
+/// Makes sure that an image is here, and says whether it brings an init of its own.
 pub(crate) fn provide(
     engine: &Engine,
     image: &str,
     pull_limit: Duration,
     progress: &dyn Fn(&str),
-) -> Result<LocalImage> {
-    if let Some(local) = look(engine, image)? {
-        return Ok(local);
+) -> Result<bool> {
+    if let Some(is_s6) = look(engine, image)? {
+        return Ok(is_s6);
     }
     progress(&format!("fetching image {image}"));
     pull(engine, image, pull_limit, progress)?;
     // What the engine has just fetched and cannot show is an ordinary image as far as we know.
-    Ok(look(engine, image)?.unwrap_or(LocalImage { is_s6: false }))
+    Ok(look(engine, image)?.unwrap_or(false))
 }
 
-fn look(engine: &Engine, image: &str) -> Result<Option<LocalImage>> {
+fn look(engine: &Engine, image: &str) -> Result<Option<bool>> {
     let format = "{{json .Config.Entrypoint}}";
     let answer = engine.ask(&["image", "inspect", image, "--format", format], LOOK_LIMIT)?;
     if answer.is_success() {
-        return Ok(Some(LocalImage {
-            is_s6: is_s6(&answer.stdout),
-        }));
+        return Ok(Some(is_s6(&answer.stdout)));
     }
     match unreachable_words(&answer.words) {
         Some(error) => Err(error),

@@ -11,11 +11,8 @@ use serde_json::Value;
 /// What became of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Made, never started.
     Created,
-    /// Its processes run.
     Running,
-    /// Its processes are frozen.
     Paused,
     /// The engine is starting it again.
     Restarting,
@@ -53,7 +50,6 @@ pub struct BindFact {
     pub source: PathBuf,
     /// In the container.
     pub target: String,
-    /// Whether it can only be read.
     pub is_read_only: bool,
 }
 
@@ -66,13 +62,11 @@ pub struct ContainerFacts {
     pub name: String,
     /// The engine's word for its state.
     pub state_word: String,
-    /// When it was made.
     pub created_at: Option<String>,
     /// When it ended last; `None` if it never did.
     pub finished_at: Option<String>,
     /// The image as it was asked for.
     pub image: String,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Binds of the host, named volumes left out.
     pub binds: Vec<BindFact>,
@@ -82,10 +76,7 @@ pub struct ContainerFacts {
     pub user: String,
     /// Added capabilities, without `CAP_`.
     pub added_capabilities: Vec<String>,
-    /// Whether it has all rights.
     pub is_privileged: bool,
-    /// Whether it has an init process; `None` if unknown.
-    pub has_init: Option<bool>,
     /// Limit in billionths of a core; 0 for none.
     pub nano_cpus: i64,
     /// Limit in bytes; 0 for none.
@@ -99,27 +90,21 @@ pub struct ContainerFacts {
 impl ContainerFacts {
     /// Reads one element of what `inspect` prints.
     pub fn read(value: &Value) -> Option<Self> {
-        let id = text(value.get("Id")?)?;
-        let state = value.get("State");
-        let config = value.get("Config");
-        let host = value.get("HostConfig");
-        let labels = field(config, "Labels").and_then(Value::as_object);
-        let number = |name: &str| field(host, name).and_then(Value::as_i64);
-        let finished = field(state, "FinishedAt").and_then(text);
+        let text_at = |path: &str| value.pointer(path).and_then(text);
+        let texts_at = |path: &str| list(value.pointer(path)).filter_map(text);
+        let number_at = |path: &str| value.pointer(path).and_then(Value::as_i64);
+        let flag_at = |path: &str| value.pointer(path).and_then(Value::as_bool);
+        let labels = value.pointer("/Config/Labels").and_then(Value::as_object);
+        let name = text_at("/Name").unwrap_or_default();
         Some(Self {
-            id,
-            name: value
-                .get("Name")
-                .and_then(text)
-                .unwrap_or_default()
-                .trim_start_matches('/')
-                .to_owned(),
-            state_word: field(state, "Status").and_then(text).unwrap_or_default(),
-            created_at: value.get("Created").and_then(text),
-            finished_at: finished.filter(|time| !time.starts_with("0001-01-01")),
-            image: field(config, "Image")
-                .and_then(text)
-                .or_else(|| value.get("ImageName").and_then(text))
+            id: text_at("/Id")?,
+            name: name.trim_start_matches('/').to_owned(),
+            state_word: text_at("/State/Status").unwrap_or_default(),
+            created_at: text_at("/Created"),
+            finished_at: text_at("/State/FinishedAt")
+                .filter(|time| !time.starts_with("0001-01-01")),
+            image: text_at("/Config/Image")
+                .or_else(|| text_at("/ImageName"))
                 .unwrap_or_default(),
             labels: labels
                 .into_iter()
@@ -127,18 +112,16 @@ impl ContainerFacts {
                 .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
                 .collect(),
             binds: list(value.get("Mounts")).filter_map(bind).collect(),
-            network_mode: field(host, "NetworkMode").and_then(text),
-            user: field(config, "User").and_then(text).unwrap_or_default(),
-            added_capabilities: list(field(host, "CapAdd"))
-                .filter_map(text)
+            network_mode: text_at("/HostConfig/NetworkMode"),
+            user: text_at("/Config/User").unwrap_or_default(),
+            added_capabilities: texts_at("/HostConfig/CapAdd")
                 .map(|name| name.trim_start_matches("CAP_").to_owned())
                 .collect(),
-            is_privileged: field(host, "Privileged").and_then(Value::as_bool) == Some(true),
-            has_init: field(host, "Init").and_then(Value::as_bool),
-            nano_cpus: number("NanoCpus").unwrap_or(0),
-            memory: number("Memory").unwrap_or(0),
-            pids_limit: number("PidsLimit").filter(|limit| *limit > 0),
-            environment: list(field(config, "Env")).filter_map(text).collect(),
+            is_privileged: flag_at("/HostConfig/Privileged") == Some(true),
+            nano_cpus: number_at("/HostConfig/NanoCpus").unwrap_or(0),
+            memory: number_at("/HostConfig/Memory").unwrap_or(0),
+            pids_limit: number_at("/HostConfig/PidsLimit").filter(|limit| *limit > 0),
+            environment: texts_at("/Config/Env").collect(),
         })
     }
 
@@ -167,15 +150,6 @@ impl ContainerFacts {
         let bind = self.binds.iter().find(|bind| bind.target == target)?;
         Some(&bind.source)
     }
-
-    /// Whether a full or short id, or a name, means this container.
-    pub fn is_called(&self, reference: &str) -> bool {
-        self.name == reference || (reference.len() >= 12 && self.id.starts_with(reference))
-    }
-}
-
-fn field<'v>(value: Option<&'v Value>, name: &str) -> Option<&'v Value> {
-    value?.get(name)
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -243,8 +217,6 @@ mod tests {
             (facts.nano_cpus, facts.memory, facts.pids_limit),
             (5, 6, Some(7))
         );
-        assert!(facts.is_called("0123456789ab") && facts.is_called("hermes-0a1b2c3d"));
-        assert!(!facts.is_called("0123"));
     }
 
     #[test]

@@ -38,12 +38,9 @@ pub fn sanitize(raw: &str) -> String {
 
 /// The first `digits` hexadecimal digits of a hash.
 pub(crate) fn short_hash(bytes: &[u8], digits: usize) -> String {
-    let digest: [u8; 32] = Sha256::digest(bytes).into();
-    let nibbles = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    nibbles
-        .take(digits)
-        .filter_map(|nibble| char::from_digit(nibble.into(), 16))
-        .collect()
+    let mut text = hermes_fs::hex(&Sha256::digest(bytes));
+    text.truncate(digits);
+    text
 }
 
 /// The value of [`HOME`] for a home, links resolved.

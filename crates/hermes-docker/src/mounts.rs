@@ -2,8 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::volumes::Volume;
-
 /// Why something is mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountOrigin {
@@ -11,13 +9,8 @@ pub enum MountOrigin {
     Writable,
     /// The current directory, at `/workspace`.
     CurrentDirectory,
-    /// The user's settings.
     Configured,
-    /// A credential file of the settings.
     Credential,
-    /// A credential file that a skill declares; which skills are loaded changes from day to day.
-    SkillCredential,
-    /// Skills.
     Skills,
     /// Media and other files that Hermes keeps; these directories come and go.
     Cache,
@@ -35,7 +28,6 @@ pub struct Mount {
     pub target: String,
     /// Behind the second colon.
     pub options: Option<String>,
-    /// Why.
     pub origin: MountOrigin,
 }
 
@@ -52,17 +44,6 @@ impl Mount {
             target: target.to_owned(),
             options: read_only.then(|| "ro".to_owned()),
             origin,
-        }
-    }
-
-    /// A mount of the settings.
-    pub(crate) fn configured(volume: &Volume) -> Self {
-        Self {
-            source: volume.source.clone(),
-            engine_source: None,
-            target: volume.target.clone(),
-            options: volume.options.clone(),
-            origin: MountOrigin::Configured,
         }
     }
 
@@ -107,26 +88,16 @@ impl PathMap {
 
     /// Where a path of the host is in the container.
     pub fn to_container(&self, path: &Path) -> Option<PathBuf> {
-        let sides = self.pairs.iter().map(|(host, inside)| (host, inside));
-        translated(path, sides)
-    }
-
-    /// Where a path of the container is on the host.
-    pub fn to_host(&self, path: &Path) -> Option<PathBuf> {
-        let sides = self.pairs.iter().map(|(host, inside)| (inside, host));
-        translated(path, sides)
+        translated(path, &self.pairs)
     }
 }
 
 /// The longest matching beginning replaced; nothing for a path that climbs.
-pub(crate) fn translated<'p>(
-    path: &Path,
-    sides: impl Iterator<Item = (&'p PathBuf, &'p PathBuf)>,
-) -> Option<PathBuf> {
+pub(crate) fn translated(path: &Path, pairs: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return None;
     }
-    let matching = sides.filter_map(|(from, to)| {
+    let matching = pairs.iter().filter_map(|(from, to)| {
         let below = path.strip_prefix(from).ok()?;
         Some((from.components().count(), to, below))
     });
@@ -145,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_mount_decides_in_both_directions() {
+    fn the_longest_mount_decides() {
         let mounts = [
             Mount::generated(Path::new("/h/box/home"), "/root", MountOrigin::Writable),
             Mount::generated(
@@ -164,13 +135,7 @@ mod tests {
         assert_eq!(inside("/h/box/home"), Some("/root".into()));
         assert_eq!(inside("/h/box/homes"), None);
         assert_eq!(inside("/h/skills/../x"), None);
-        let outside = |path: &str| map.to_host(Path::new(path));
-        assert_eq!(
-            outside("/root/.hermes/skills/a"),
-            Some("/h/skills/a".into())
-        );
-        assert_eq!(outside("/root/x"), Some("/h/box/home/x".into()));
-        assert_eq!(outside("/data/x"), None);
+        assert_eq!(inside("data/x"), None);
         assert_eq!(mounts[1].argument(), "/h/skills:/root/.hermes/skills:ro");
     }
 }

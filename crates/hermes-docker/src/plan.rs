@@ -13,9 +13,12 @@ use super::host_paths::HostPaths;
 use super::identity::SandboxIdentity;
 use super::labels;
 use super::mounts::{Mount, MountOrigin, PathMap};
-use super::settings::{DockerSettings, InitMode};
+use super::settings::{DockerSettings, InitMode, Isolation};
 use super::volumes::{VolumeContext, Volumes};
-use super::workdir::{CONTAINER_HOME, RequestedDirectory, WORKSPACE, Workdir, WorkdirFacts};
+use super::workdir::{CONTAINER_HOME, WORKSPACE, Workdir, WorkdirFacts};
+
+/// The task whose sandbox nearly all conversations share.
+pub const SHARED_TASK: &str = "default";
 
 /// Where files that belong to a card are in its container.
 const ATTACHMENTS: &str = "/root/.hermes/kanban/attachments";
@@ -23,15 +26,11 @@ const ATTACHMENTS: &str = "/root/.hermes/kanban/attachments";
 /// What the settings do not tell.
 #[derive(Debug, Clone)]
 pub struct HostFacts {
-    /// HERMES_HOME.
     pub hermes_home: PathBuf,
     /// `default`, the name of the profile, or `custom`.
     pub profile: String,
-    /// The user's home.
     pub user_home: PathBuf,
-    /// The directory this process was started in.
     pub start_directory: Option<PathBuf>,
-    /// Whether this process runs in a container.
     pub is_container: bool,
     /// `/`, or what stands for it in tests.
     pub file_system_root: PathBuf,
@@ -40,17 +39,9 @@ pub struct HostFacts {
 /// What one sandbox is asked to be.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxRequest {
-    /// The task id: `default` unless the task has overrides of its own.
     pub task: String,
-    /// Image of the task, instead of the settings'.
-    pub image: Option<String>,
-    /// Where to start, instead of where the settings say.
-    pub directory: Option<RequestedDirectory>,
-    /// Credential files that loaded skills declare, relative to the home.
-    pub skill_credentials: Vec<String>,
-    /// Variables that loaded skills need.
-    pub skill_variables: Vec<String>,
-    /// The directory of the host that the work is about, bound at `/workspace` whatever the settings
+    /// The directory of the host that the work is about, bound at `/workspace` whatever the
+    /// settings
     /// say. Such a sandbox goes with this process: nobody comes back to the directory of a card.
     pub workspace: Option<PathBuf>,
     /// The directory with files that belong to the card, mounted to be read.
@@ -63,6 +54,14 @@ impl SandboxRequest {
         Self {
             task: task.into(),
             ..Self::default()
+        }
+    }
+
+    /// The sandbox that a session uses: each its own where the settings say so.
+    pub fn of_session(session: &str, isolation: Isolation) -> Self {
+        match isolation {
+            Isolation::Session => Self::of(format!("session-{session}")),
+            Isolation::Shared => Self::of(SHARED_TASK),
         }
     }
 }
@@ -81,9 +80,7 @@ pub struct Limits {
 /// What a sandbox should be.
 #[derive(Debug, Clone)]
 pub struct SandboxPlan {
-    /// Which sandbox.
     pub identity: SandboxIdentity,
-    /// Image.
     pub image: String,
     /// Where commands start, in the container.
     pub directory: String,
@@ -95,19 +92,14 @@ pub struct SandboxPlan {
     pub mounts: Vec<Mount>,
     /// What the settings want mounted though it is missing now.
     pub missing: Vec<Mount>,
-    /// Variables of all its processes.
     pub env: BTreeMap<String, String>,
-    /// The user's own arguments.
     pub extra_args: Vec<String>,
-    /// Whether there is a network.
     pub network: bool,
     /// Whether what Hermes mounts by itself is wanted.
     pub auto_mounts: bool,
-    /// Limits.
     pub limits: Limits,
     /// Megabytes of disk; none if not above zero.
     pub disk_mb: i64,
-    /// Init process.
     pub init: InitMode,
     /// Whether later processes share it.
     pub is_shared: bool,
@@ -145,7 +137,6 @@ impl SandboxPlan {
             user_home: &facts.user_home,
             workspace: request.workspace.as_deref(),
             workspace_is_taken: volumes.has_target(WORKSPACE),
-            requested: request.directory.as_ref(),
         });
         let task_label = labels::sanitize(&request.task);
         let sandbox_directory = settings.sandbox_of(&task_label);
@@ -154,9 +145,9 @@ impl SandboxPlan {
             mounts: Vec::new(),
             warnings: settings.warnings.clone(),
         };
-        builder.warnings.extend(volumes.warnings.iter().cloned());
-        builder.warnings.extend(workdir.warnings.iter().cloned());
         let has_workspace = workdir.bind.is_some() || volumes.has_target(WORKSPACE);
+        builder.warnings.extend(volumes.warnings);
+        builder.warnings.extend(workdir.warnings);
         if settings.container_persistent {
             builder.add(Mount::generated(
                 &sandbox_directory.join("home"),
@@ -175,13 +166,12 @@ impl SandboxPlan {
             let mount = Mount::generated(directory, WORKSPACE, MountOrigin::CurrentDirectory);
             builder.add(mount).then(|| builder.last_source())
         });
-        let configured = volumes.mounted.iter().map(Mount::configured);
-        builder.mounts.extend(configured);
+        builder.mounts.extend(volumes.mounted);
         if let Some(directory) = request.attachments.as_deref().filter(|path| path.is_dir()) {
             builder.add(Mount::generated(directory, ATTACHMENTS, MountOrigin::Cache));
         }
         if settings.auto_mounts {
-            builder.add_automatic(settings, request, facts);
+            builder.add_automatic(settings, facts);
         }
         let bound = bound.flatten().map(PathBuf::from);
         let user = settings.run_as_host_user.then(|| {
@@ -202,12 +192,12 @@ impl SandboxPlan {
                 home_key: labels::home_key(&facts.hermes_home),
                 bound_directory: bound,
             },
-            image: image_of(settings, request)?,
+            image: settings.image.clone(),
             directory: workdir.directory,
             user,
             writable_tmpfs: writable_tmpfs(settings, user, has_workspace),
             mounts: builder.mounts,
-            missing: volumes.missing.iter().map(Mount::configured).collect(),
+            missing: volumes.missing,
             env,
             extra_args: settings.extra_args.clone(),
             network: settings.network,
@@ -235,17 +225,6 @@ impl SandboxPlan {
     pub fn extra(&self) -> ExtraArgs<'_> {
         ExtraArgs(&self.extra_args)
     }
-}
-
-fn image_of(settings: &DockerSettings, request: &SandboxRequest) -> Result<String> {
-    let image = request.image.as_deref().unwrap_or(&settings.image).trim();
-    if image.is_empty() || image.starts_with('-') || image.contains(char::is_whitespace) {
-        return Err(DockerError::Settings {
-            message: format!("'{image}' names no image"),
-            hint: "name one such as debian:12".to_owned(),
-        });
-    }
-    Ok(image.to_owned())
 }
 
 fn refuse_contradictions(settings: &DockerSettings) -> Result<()> {
@@ -292,8 +271,8 @@ impl Builder<'_> {
     fn add(&mut self, mut mount: Mount) -> bool {
         let Some(there) = self.host_paths.translate(Path::new(&mount.source)) else {
             self.warnings.push(format!(
-                "{} is not mounted: Hermes runs in a container, and where this is on the host is \
-                 not known; name it in terminal.docker_host_path_map",
+                "{} is not mounted: Hermes runs in a container and does not know the path on the \
+                 host; add it to terminal.docker_host_path_map",
                 mount.source
             ));
             return false;
@@ -309,17 +288,11 @@ impl Builder<'_> {
         last.map_or_else(String::new, |mount| mount.engine_source().to_owned())
     }
 
-    fn add_automatic(
-        &mut self,
-        settings: &DockerSettings,
-        request: &SandboxRequest,
-        facts: &HostFacts,
-    ) {
+    fn add_automatic(&mut self, settings: &DockerSettings, facts: &HostFacts) {
         let found = AutoMounts::collect(AutoMountFacts {
             home: &facts.hermes_home,
             user_home: &facts.user_home,
             credential_files: &settings.credential_files,
-            skill_credentials: &request.skill_credentials,
             external_skill_dirs: &settings.external_skill_dirs,
         });
         self.warnings.extend(found.warnings);

@@ -2,6 +2,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::host_access::host_access;
+use crate::settings::tests::defaults;
 
 struct TestHome {
     dir: tempfile::TempDir,
@@ -14,7 +15,7 @@ impl TestHome {
         for name in ["hh", "user", "project"] {
             hermes_fs::create_dir(&dir.path().join(name), 0o700).unwrap();
         }
-        let settings = DockerSettings::defaults(&dir.path().join("hh"));
+        let settings = defaults(&dir.path().join("hh"));
         Self { dir, settings }
     }
 
@@ -158,28 +159,6 @@ fn a_network_of_the_users_own_contradicts_none_at_all() {
             "{error}"
         );
     }
-}
-
-#[test]
-fn an_image_of_the_task_comes_before_the_settings() {
-    let home = TestHome::new();
-    let facts = HostFacts {
-        hermes_home: home.at("hh"),
-        profile: "p".to_owned(),
-        user_home: home.at("user"),
-        start_directory: None,
-        is_container: false,
-        file_system_root: PathBuf::from("/"),
-    };
-    let with = |image: &str| {
-        let request = SandboxRequest {
-            image: Some(image.to_owned()),
-            ..SandboxRequest::of("t")
-        };
-        SandboxPlan::new(&home.settings, &request, &facts, &HostPaths::same(&[]))
-    };
-    assert_eq!(with("debian:12").unwrap().image, "debian:12");
-    assert!(with("--privileged").is_err());
 }
 
 #[test]

@@ -16,7 +16,6 @@ pub(crate) const LOOK_LIMIT: Duration = Duration::from_secs(10);
 pub struct Listed {
     /// Short or full id.
     pub id: String,
-    /// Its state.
     pub state: State,
 }
 
@@ -40,18 +39,9 @@ impl Engine {
             args.extend(["--filter".to_owned(), filter]);
         }
         args.extend(["--format".to_owned(), "{{.ID}}\t{{.State}}".to_owned()]);
-        let answer = self.ask(&args, LOOK_LIMIT);
-        match answer {
-            Ok(answer) if answer.is_success() => Some(read_list(&answer.stdout)),
-            Ok(answer) => {
-                tracing::debug!(words = %answer.words, "the engine lists nothing");
-                None
-            }
-            Err(error) => {
-                tracing::debug!(%error, "the engine lists nothing");
-                None
-            }
-        }
+        let listed = self.demand("listing containers", &args, LOOK_LIMIT);
+        let listed = listed.inspect_err(|error| tracing::debug!("{error}"));
+        Some(read_list(&listed.ok()?))
     }
 
     /// What these containers are; those that are gone are left out. `None` if nothing can be read.

@@ -30,15 +30,13 @@ pub(crate) fn sweep_in_background(host: &Arc<DockerHost>) {
         .name("sandbox-reaper".to_owned())
         .spawn(move || sweep(&worker));
     if let Err(error) = started {
-        tracing::debug!(%error, "no sweep of old containers");
+        tracing::debug!(%error, "could not sweep old containers");
     }
 }
 
 /// Removes what nobody will come back to, and says how much that was.
 pub fn sweep(host: &DockerHost) -> usize {
-    let threshold = threshold(host.settings.lifetime);
-    let now = Timestamp::now();
-    let reaped = sweep_exited(host, threshold, now) + sweep_abandoned(host, threshold, now);
+    let reaped = sweep_exited(host) + sweep_unstarted(host) + sweep_ownerless(host);
     if reaped > 0 {
         tracing::info!(reaped, "old containers removed");
     }
@@ -50,51 +48,37 @@ pub fn threshold(lifetime: Duration) -> Duration {
     2 * lifetime.max(SHORTEST_LIFETIME)
 }
 
-/// Containers that have ended.
-fn sweep_exited(host: &DockerHost, threshold: Duration, now: Timestamp) -> usize {
-    let profile = format!(
-        "label={}={}",
-        labels::PROFILE,
-        labels::sanitize(&host.facts.profile)
-    );
-    let agent = format!("label={}=1", labels::AGENT);
-    let candidates = list(
-        host,
-        &[
-            "--filter",
-            &agent,
-            "--filter",
-            "status=exited",
-            "--filter",
-            &profile,
-        ],
-    );
+/// Removes containers of this profile that ended long ago.
+fn sweep_exited(host: &DockerHost) -> usize {
+    let profile = labels::sanitize(&host.facts.profile);
+    let profile = format!("label={}={profile}", labels::PROFILE);
     let format = format!(
         "{{{{.State.FinishedAt}}}}\t{{{{.State.Status}}}}\t{{{{index .Config.Labels \"{}\"}}}}",
         labels::HOME
     );
     let home = labels::home_key(&host.facts.hermes_home);
-    let reap = |id: &String| {
-        let [finished, state, of_home] = look(host, id, &format)?;
+    let filters = ["status=exited", &profile];
+    reap(host, &filters, &format, |id, [finished, state, of_home]| {
         // Started again since it was listed, or of another home.
         let is_ours = of_home.is_empty() || of_home == home;
         if !is_ours || !(state.is_empty() || state == "exited") {
             return None;
         }
-        let age = age(&finished, now)?;
-        (age >= threshold).then_some(age)
-    };
-    let mut reaped = 0;
-    for id in &candidates {
-        if let Some(age) = reap(id)
-            && remove(host, id)
-        {
-            let (short, seconds) = (short(id), age.as_secs());
-            tracing::info!("Reaped orphan container {short} (exited {seconds} seconds ago)");
-            reaped += 1;
-        }
-    }
-    reaped
+        let seconds = old_age(host, &finished)?.as_secs();
+        Some(format!(
+            "orphan container {id} (exited {seconds} seconds ago)"
+        ))
+    })
+}
+
+/// Removes containers of this home that were made long ago and never started.
+fn sweep_unstarted(host: &DockerHost) -> usize {
+    let format = "{{.Created}}\t{{.State.Status}}\t";
+    let filters = [&of_home(host), "status=created"];
+    reap(host, &filters, format, |id, [created, state, _]| {
+        old_age(host, &created).filter(|_| state == "created")?;
+        Some(format!("container {id} that never started"))
+    })
 }
 
 /// Removes containers of this home whose process is provably gone, if sweeping is wanted; says how
@@ -104,75 +88,66 @@ pub fn sweep_ownerless(host: &DockerHost) -> usize {
         return 0;
     }
     let Some(me) = &host.owner else { return 0 };
+    let format = format!("{{{{index .Config.Labels \"{}\"}}}}\t\t", labels::OWNER);
     let owned = format!("label={}", labels::OWNER);
+    let filters = [&of_home(host), "status=running", &owned];
+    reap(host, &filters, &format, |id, [owner, _, _]| {
+        let is_dead = Owner::parse(&owner)?.is_dead(me, lives);
+        is_dead.then(|| format!("container {id}: its process is gone"))
+    })
+}
+
+fn of_home(host: &DockerHost) -> String {
+    let home = labels::home_key(&host.facts.hermes_home);
+    format!("label={}={home}", labels::HOME)
+}
+
+/// Removes the containers that pass the filters and, by three of their fields, are told what they
+/// are; says how many went.
+fn reap(
+    host: &DockerHost,
+    filters: &[&str],
+    format: &str,
+    describe: impl Fn(&str, [String; 3]) -> Option<String>,
+) -> usize {
+    let agent = format!("label={}=1", labels::AGENT);
+    let mut args = vec!["ps", "-a", "--filter", &agent];
+    args.extend(filters.iter().flat_map(|filter| ["--filter", filter]));
+    args.extend(["--format", "{{.ID}}"]);
+    let listed = host
+        .engine
+        .demand("listing old containers", &args, LIST_LIMIT);
+    let listed = listed.unwrap_or_else(|error| {
+        tracing::debug!("{error}");
+        String::new()
+    });
     let mut reaped = 0;
-    for id in list_of_home(host, &["--filter", "status=running", "--filter", &owned]) {
-        let format = format!("{{{{index .Config.Labels \"{}\"}}}}\t\t", labels::OWNER);
-        let owner = look(host, &id, &format).and_then(|[label, _, _]| Owner::parse(&label));
-        if owner.is_some_and(|owner| owner.is_dead(me, lives)) && remove(host, &id) {
-            tracing::info!("Reaped container {}: its process is gone", short(&id));
-            reaped += 1;
+    for id in listed.lines().map(str::trim).filter(|id| is_id(id)) {
+        let short: String = id.chars().take(12).collect();
+        let fields = look(host, id, format);
+        let Some(what) = fields.and_then(|fields| describe(&short, fields)) else {
+            continue;
+        };
+        let removal = ["rm", "-f", id];
+        match host.engine.demand("removing it", &removal, REMOVE_LIMIT) {
+            Ok(_) => {
+                tracing::info!("Reaped {what}");
+                reaped += 1;
+            }
+            Err(error) => tracing::debug!("{what} stays: {error}"),
         }
     }
     reaped
 }
 
-fn list_of_home(host: &DockerHost, filters: &[&str]) -> Vec<String> {
-    let home = format!(
-        "label={}={}",
-        labels::HOME,
-        labels::home_key(&host.facts.hermes_home)
-    );
-    let agent = format!("label={}=1", labels::AGENT);
-    let ours = ["--filter", agent.as_str(), "--filter", home.as_str()];
-    let all: Vec<&str> = ours.iter().chain(filters).copied().collect();
-    list(host, &all)
-}
-
-/// Containers of this home that never started, and those whose owner is dead.
-fn sweep_abandoned(host: &DockerHost, threshold: Duration, now: Timestamp) -> usize {
-    let mut reaped = 0;
-    for id in list_of_home(host, &["--filter", "status=created"]) {
-        let format = "{{.Created}}\t{{.State.Status}}\t";
-        let created = look(host, &id, format)
-            .filter(|[_, state, _]| state == "created")
-            .and_then(|[created, _, _]| age(&created, now));
-        if created.is_some_and(|age| age >= threshold) && remove(host, &id) {
-            tracing::info!("Reaped container {} that never started", short(&id));
-            reaped += 1;
-        }
-    }
-    reaped + sweep_ownerless(host)
-}
-
-fn list(host: &DockerHost, filters: &[&str]) -> Vec<String> {
-    let mut args = vec!["ps", "-a"];
-    args.extend_from_slice(filters);
-    args.extend(["--format", "{{.ID}}"]);
-    match host.engine.ask(&args, LIST_LIMIT) {
-        Ok(answer) if answer.is_success() => {
-            let ids = answer.stdout.lines().map(str::trim);
-            ids.filter(|id| is_id(id)).map(str::to_owned).collect()
-        }
-        Ok(answer) => {
-            tracing::debug!(words = %answer.words, "no list of old containers");
-            Vec::new()
-        }
-        Err(error) => {
-            tracing::debug!(%error, "no list of old containers");
-            Vec::new()
-        }
-    }
-}
-
 /// Three fields of a container; `None` if they cannot be read.
 fn look(host: &DockerHost, id: &str, format: &str) -> Option<[String; 3]> {
     let args = ["inspect", "--format", format, id];
-    let answer = host.engine.ask(&args, LOOK_LIMIT).ok()?;
-    if !answer.is_success() {
-        return None;
-    }
-    let line = answer.stdout.trim_end_matches(['\n', '\r']);
+    let printed = host
+        .engine
+        .demand("looking at it", &args, LOOK_LIMIT)
+        .ok()?;
+    let line = printed.trim_end_matches(['\n', '\r']);
     let mut fields = line.split('\t').map(|field| {
         let field = field.trim();
         // What templates print for a label that is not there.
@@ -180,6 +155,12 @@ fn look(host: &DockerHost, id: &str, format: &str) -> Option<[String; 3]> {
     });
     let mut next = || fields.next().unwrap_or_default();
     Some([next(), next(), next()])
+}
+
+/// How long ago, if that is long enough.
+fn old_age(host: &DockerHost, text: &str) -> Option<Duration> {
+    let age = age(text, Timestamp::now())?;
+    (age >= threshold(host.settings.lifetime)).then_some(age)
 }
 
 /// How long ago; `None` for what is no time, and for the zero date of what never happened.
@@ -200,24 +181,6 @@ pub(crate) fn parse_time(text: &str) -> Option<Timestamp> {
     let mut words = text.split_whitespace();
     let (date, time, offset) = (words.next()?, words.next()?, words.next()?);
     format!("{date}T{time}{offset}").parse().ok()
-}
-
-fn remove(host: &DockerHost, id: &str) -> bool {
-    match host.engine.ask(&["rm", "-f", id], REMOVE_LIMIT) {
-        Ok(answer) if answer.is_success() => true,
-        Ok(answer) => {
-            tracing::debug!(words = %answer.words, "an old container stays");
-            false
-        }
-        Err(error) => {
-            tracing::debug!(%error, "an old container stays");
-            false
-        }
-    }
-}
-
-fn short(id: &str) -> String {
-    id.chars().take(12).collect()
 }
 
 /// What an engine prints besides ids is not removed.

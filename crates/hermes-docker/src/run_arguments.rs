@@ -23,7 +23,6 @@ const RUN_OF_S6: &str = "/run:rw,exec,nosuid,size=64m";
 /// Where the first process of a container can come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitSource {
-    /// From the engine.
     Engine,
     /// From the image, which is made with s6-overlay.
     Image,
@@ -38,7 +37,6 @@ pub struct Circumstance {
     pub init: InitSource,
     /// Whether the engine can limit processor, memory and processes.
     pub limits: bool,
-    /// Whether the engine can limit the disk.
     pub quota: bool,
 }
 
@@ -109,17 +107,12 @@ pub(crate) fn capabilities(plan: &SandboxPlan) -> Vec<String> {
 
 /// Sixteen hexadecimal digits that change when a container would have to be made anew. Limits, start
 /// directory and forwarded variables are not part of it: those can change while it runs. Neither is
-/// what comes and goes by itself: caches, and files that skills of the day declare.
+/// what comes and goes by itself: caches.
 pub fn fingerprint(plan: &SandboxPlan) -> String {
     let mut mounts: Vec<String> = plan
         .mounts
         .iter()
-        .filter(|mount| {
-            !matches!(
-                mount.origin,
-                MountOrigin::Cache | MountOrigin::SkillCredential
-            )
-        })
+        .filter(|mount| mount.origin != MountOrigin::Cache)
         .map(|mount| {
             let options = mount.options.as_deref().unwrap_or_default();
             format!("{}:{}:{options}", mount.source, mount.target)

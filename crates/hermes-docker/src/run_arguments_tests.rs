@@ -6,6 +6,7 @@ use super::*;
 use crate::host_paths::HostPaths;
 use crate::plan::{HostFacts, SandboxRequest};
 use crate::settings::DockerSettings;
+use crate::settings::tests::defaults;
 
 const PLAIN: Circumstance = Circumstance {
     init: InitSource::Engine,
@@ -17,7 +18,7 @@ type Change = fn(&mut DockerSettings);
 
 fn plan_with(change: impl FnOnce(&mut DockerSettings)) -> SandboxPlan {
     let home = Path::new("/nowhere/hermes");
-    let mut settings = DockerSettings::defaults(home);
+    let mut settings = defaults(home);
     change(&mut settings);
     let facts = HostFacts {
         hermes_home: home.to_owned(),

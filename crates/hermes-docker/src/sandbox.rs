@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::attach::{Found, is_meant, probe, wake};
+use super::attach::{Container, Found, is_meant, probe, wake};
 use super::create::{Made, make};
 use super::diagnose::diagnose;
 use super::error::Result;
@@ -18,7 +18,6 @@ use super::inspect::State;
 use super::mounts::PathMap;
 use super::plan::{SandboxPlan, SandboxRequest};
 use super::session_env::session_variables;
-use super::teardown::{self, Leaving};
 use super::usage::Usage;
 use super::{labels, reaper};
 use hermes_terminal::remote::{Launch, SessionVariable, Transport, TransportError, Trouble};
@@ -34,19 +33,7 @@ const POLL: Duration = Duration::from_millis(100);
 pub enum Removal {
     /// As the settings say: one that later processes share stays and keeps running.
     AsConfigured,
-    /// It goes in any case.
     Forced,
-}
-
-/// The container in use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Container {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// Whether this process made it.
-    pub is_new: bool,
 }
 
 /// A sandbox.
@@ -56,7 +43,6 @@ pub struct DockerSandbox {
     usage: Usage,
     state: Mutex<Progress>,
     changed: Condvar,
-    leaving: Mutex<Option<Arc<Leaving>>>,
 }
 
 #[derive(Default)]
@@ -96,7 +82,6 @@ impl DockerSandbox {
             usage,
             state: Mutex::default(),
             changed: Condvar::new(),
-            leaving: Mutex::default(),
         }
     }
 
@@ -130,8 +115,8 @@ impl DockerSandbox {
         }
     }
 
-    /// Gives the sandbox up. Returns at once; [`DockerSandbox::wait_for_cleanup`] and
-    /// [`DockerHost::finish`] wait. Directories of the host always stay.
+    /// Gives the sandbox up. Returns at once; [`DockerHost::finish`] waits. Directories of the host
+    /// always stay.
     pub fn cleanup(&self, removal: Removal) {
         let (container, stays) = {
             let mut state = self.lock();
@@ -143,18 +128,7 @@ impl DockerSandbox {
         if stays && removal == Removal::AsConfigured {
             return;
         }
-        let leaving = teardown::begin(&self.host, &container.id);
-        *self.leaving.lock().unwrap_or_else(PoisonError::into_inner) = Some(leaving);
-    }
-
-    /// Whether nothing of this sandbox is left to do, waiting for it at most so long.
-    pub fn wait_for_cleanup(&self, limit: Duration) -> bool {
-        let leaving = self
-            .leaving
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        leaving.is_none_or(|leaving| leaving.wait(limit))
+        self.host.teardown.begin(&container.id);
     }
 
     /// A container of this process alone that was only paused. One that ended is given up; those that
@@ -166,11 +140,11 @@ impl DockerSandbox {
         let facts = self.host.engine.inspect(&[&lost.id]).unwrap_or_default();
         if let Some(facts) = facts.first()
             && facts.state() == State::Paused
-            && wake(&self.host, &facts.id, facts.name.clone(), State::Paused) != Found::Unusable
+            && wake(&self.host, &facts.id, State::Paused)
         {
             return Some(lost);
         }
-        teardown::begin(&self.host, &lost.id);
+        self.host.teardown.begin(&lost.id);
         None
     }
 
@@ -199,7 +173,7 @@ fn find_or_make(host: &DockerHost, plan: &SandboxPlan) -> Result<Container> {
     let mut name = SandboxIdentity::random_name();
     if plan.is_shared {
         match probe(host, plan) {
-            Found::Attached { id, name } => return Ok(attached(id, name)),
+            Found::Attached(container) => return Ok(container),
             Found::Nothing => name = plan.identity.shared_name(),
             Found::Unusable => {}
         }
@@ -217,7 +191,7 @@ fn find_or_make(host: &DockerHost, plan: &SandboxPlan) -> Result<Container> {
             Found::Unusable
         };
         let may_wait = match found {
-            Found::Attached { id, name } => return Ok(attached(id, name)),
+            Found::Attached(container) => return Ok(container),
             Found::Nothing => is_worth_waiting_for(host, plan, &name),
             Found::Unusable => false,
         };
@@ -227,11 +201,6 @@ fn find_or_make(host: &DockerHost, plan: &SandboxPlan) -> Result<Container> {
             name = SandboxIdentity::random_name();
         }
     }
-}
-
-fn attached(id: String, name: String) -> Container {
-    let is_new = false;
-    Container { id, name, is_new }
 }
 
 /// Whether a name is about to be free, or to be that of the sandbox meant. An engine takes a name
@@ -312,7 +281,14 @@ impl Transport for DockerSandbox {
         Ok(Launch {
             program: self.host.engine.program().to_owned(),
             args,
-            variables: self.host.engine.variables(),
+            variables: self
+                .host
+                .engine
+                .plan()
+                .variables()
+                .clone()
+                .into_iter()
+                .collect(),
         })
     }
 
@@ -344,7 +320,7 @@ impl Transport for DockerSandbox {
 
     fn session_variables(&self) -> Vec<SessionVariable> {
         let builder = self.host.environment.current();
-        session_variables(&self.host.settings, &builder, &self.request.skill_variables)
+        session_variables(&self.host.settings, &builder)
     }
 
     fn start_directory(&self) -> PathBuf {

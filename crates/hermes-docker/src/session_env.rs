@@ -3,7 +3,7 @@
 //! `docker_env` first, then what is handed over from outside, which wins. Values travel through a
 //! pipe; they never stand in arguments.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use hermes_proc::EnvPolicy;
@@ -17,32 +17,18 @@ use hermes_terminal::remote::SessionVariable;
 pub(crate) fn session_variables(
     settings: &DockerSettings,
     builder: &EnvironmentBuilder,
-    skill_variables: &[String],
 ) -> Vec<SessionVariable> {
     let own = settings.env.iter().map(|(name, value)| SessionVariable {
         name: name.clone(),
         value: SecretString::from(value.as_str()),
     });
-    let forwarded = forwarded(settings, builder, skill_variables)
-        .into_iter()
-        .map(|(name, value)| SessionVariable { name, value });
-    own.chain(forwarded).collect()
-}
-
-fn forwarded(
-    settings: &DockerSettings,
-    builder: &EnvironmentBuilder,
-    skill_variables: &[String],
-) -> BTreeMap<String, SecretString> {
-    let mut names = admitted(builder.policy(), skill_variables);
+    let mut names = admitted(builder.policy());
     names.extend(explicit(builder.policy(), &settings.forward));
-    names
-        .into_iter()
-        .filter_map(|name| {
-            let value = lookup(builder, &name)?;
-            Some((name, value))
-        })
-        .collect()
+    let forwarded = names.into_iter().filter_map(|name| {
+        let value = lookup(builder, &name)?;
+        Some(SessionVariable { name, value })
+    });
+    own.chain(forwarded).collect()
 }
 
 /// From the process, or from `.env` where the process has none or an empty one.
@@ -55,33 +41,27 @@ fn lookup(builder: &EnvironmentBuilder, name: &str) -> Option<SecretString> {
     (!value.is_empty()).then(|| SecretString::from(value))
 }
 
-/// What the operator let through and what skills need, without the credentials of Hermes.
-fn admitted(policy: &EnvPolicy, skill_variables: &[String]) -> Vec<String> {
+/// What the operator let through, without the credentials of Hermes.
+fn admitted(policy: &EnvPolicy) -> BTreeSet<String> {
     let refused = policy.refusals();
-    let of_operator = policy
-        .passthrough
-        .iter()
+    let of_operator = policy.passthrough.iter();
+    of_operator
         .filter(|name| refused.iter().all(|refusal| refusal.name != **name))
-        .cloned();
-    let names = skill_variables.iter().map(String::as_str);
-    let (of_skills, refusals) = policy.admit_skill_names("in use", names);
-    for refusal in refusals {
-        tracing::warn!("{refusal}");
-    }
-    of_operator.chain(of_skills).collect()
+        .cloned()
+        .collect()
 }
 
 /// What the user listed for containers: credentials too, but nothing internal to Hermes.
 fn explicit(policy: &EnvPolicy, forward: &[String]) -> Vec<String> {
     let trusted = EnvPolicy {
-        passthrough: std::collections::BTreeSet::new(),
+        passthrough: BTreeSet::new(),
         trusted_passthrough: forward.iter().cloned().collect(),
         ..policy.clone()
     };
     let refused = trusted.refusals();
     for refusal in &refused {
         tracing::warn!(
-            "terminal.docker_forward_env: {} is not handed over: {}",
+            "terminal.docker_forward_env: {} is not forwarded: {}",
             refusal.name,
             refusal.reason.text()
         );
@@ -119,14 +99,10 @@ mod tests {
         };
         let builder = EnvironmentBuilder::new(&config, &facts);
         let settings = DockerSettings::from_config(&config).unwrap();
-        session_variables(
-            &settings,
-            &builder,
-            &["FROM_SKILL".to_owned(), "GH_TOKEN".to_owned()],
-        )
-        .into_iter()
-        .map(|variable| (variable.name, variable.value.expose().to_owned()))
-        .collect()
+        session_variables(&settings, &builder)
+            .into_iter()
+            .map(|variable| (variable.name, variable.value.expose().to_owned()))
+            .collect()
     }
 
     fn pairs(found: &[(String, String)]) -> Vec<(&str, &str)> {
@@ -158,21 +134,17 @@ mod tests {
     #[test]
     fn credentials_pass_only_where_they_are_listed_for_containers() {
         let found = variables(
-            "terminal: {env_passthrough: [OPENAI_API_KEY, MINE], docker_forward_env: [GITHUB_TOKEN]}\n",
+            "terminal: {env_passthrough: [OPENAI_API_KEY, MINE], docker_forward_env: \
+             [GITHUB_TOKEN]}\n",
             "",
             &[
                 ("OPENAI_API_KEY", "k"),
                 ("MINE", "m"),
                 ("GITHUB_TOKEN", "g"),
-                ("GH_TOKEN", "skill-wants-it"),
-                ("FROM_SKILL", "s"),
                 ("OTHER", "o"),
             ],
         );
-        assert_eq!(
-            pairs(&found),
-            [("FROM_SKILL", "s"), ("GITHUB_TOKEN", "g"), ("MINE", "m")]
-        );
+        assert_eq!(pairs(&found), [("GITHUB_TOKEN", "g"), ("MINE", "m")]);
         let listed = variables(
             "terminal: {docker_forward_env: [OPENAI_API_KEY, _HERMES_X, HERMES_RPC_TOKEN]}\n",
             "",

@@ -14,43 +14,12 @@ use serde_json::Value;
 
 use super::error::{DockerError, Result};
 
-/// Settings whose unusable values are errors.
-const KEYS: &[&str] = &[
-    "docker_image",
-    "docker_volumes",
-    "docker_forward_env",
-    "docker_env",
-    "docker_extra_args",
-    "docker_mount_cwd_to_workspace",
-    "docker_run_as_host_user",
-    "docker_network",
-    "docker_persist_across_processes",
-    "docker_orphan_reaper",
-    "docker_pids_limit",
-    "docker_require_limits",
-    "docker_on_drift",
-    "docker_pull_timeout",
-    "docker_auto_mounts",
-    "docker_host_path_map",
-    "docker_isolation",
-    "docker_init",
-    "container_cpu",
-    "container_memory",
-    "container_disk",
-    "container_persistent",
-    "credential_files",
-    "sandbox_dir",
-    "persistent_shell",
-];
-
 /// What to do with a container that was made with other settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDrift {
-    /// Use it and say so.
     Warn,
     /// Replace it if nothing runs in it.
     Recreate,
-    /// Use it.
     Ignore,
 }
 
@@ -59,14 +28,12 @@ pub enum OnDrift {
 pub enum InitMode {
     /// Unless its image brings one.
     Auto,
-    /// As said.
     Fixed(bool),
 }
 
 /// Who shares a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// All conversations.
     Shared,
     /// Each conversation has its own.
     Session,
@@ -79,7 +46,6 @@ pub enum Isolation {
     reason = "each is a setting that people know by its name"
 )]
 pub struct DockerSettings {
-    /// Image.
     pub image: String,
     /// `host:container[:opts]`, as written, blank ones left out.
     pub volumes: Vec<String>,
@@ -87,13 +53,10 @@ pub struct DockerSettings {
     pub forward: Vec<String>,
     /// Variables of all processes in the container.
     pub env: BTreeMap<String, String>,
-    /// Last arguments of `run`.
     pub extra_args: Vec<String>,
     /// Whether the current directory is bound at `/workspace`.
     pub mount_cwd: bool,
-    /// Whether processes have the user's ids.
     pub run_as_host_user: bool,
-    /// Whether there is a network.
     pub network: bool,
     /// Whether a later process finds the container again.
     pub persist_across_processes: bool,
@@ -107,7 +70,6 @@ pub struct DockerSettings {
     pub disk_mb: i64,
     /// Processes and threads; none if not above zero.
     pub pids_limit: i64,
-    /// Whether a container without limits is an error.
     pub require_limits: bool,
     /// Whether home and workspace are directories of the host.
     pub container_persistent: bool,
@@ -117,12 +79,8 @@ pub struct DockerSettings {
     pub lifetime: Duration,
     /// Files of the home that containers see.
     pub credential_files: Vec<String>,
-    /// Further directories of skills.
     pub external_skill_dirs: Vec<String>,
-    /// The setting `terminal.cwd`.
     pub cwd: String,
-    /// Whether commands go through lasting shells.
-    pub persistent_shell: bool,
     /// What to do about other settings.
     pub on_drift: OnDrift,
     /// How long fetching an image may take.
@@ -131,9 +89,7 @@ pub struct DockerSettings {
     pub auto_mounts: bool,
     /// Where paths of this machine are for the engine.
     pub host_path_map: Vec<(PathBuf, PathBuf)>,
-    /// Who shares a container.
     pub isolation: Isolation,
-    /// Whether there is an init process.
     pub init: InitMode,
     /// Entries that were left out, one sentence each.
     pub warnings: Vec<String>,
@@ -142,9 +98,14 @@ pub struct DockerSettings {
 impl DockerSettings {
     /// Reads the settings in effect.
     pub fn from_config(config: &Config) -> Result<Self> {
-        for key in KEYS {
-            if let Some(wrong) = config.wrong_value(&format!("terminal.{key}")) {
-                return Err(DockerError::Value(wrong));
+        for (key, _) in hermes_config::schema::keys() {
+            if is_about_containers(&key)
+                && let Some(wrong) = config.wrong_value(&key)
+            {
+                return Err(DockerError::Settings {
+                    message: wrong.to_string(),
+                    hint: wrong.hint(),
+                });
             }
         }
         let mut warnings = Vec::new();
@@ -157,51 +118,6 @@ impl DockerSettings {
         Ok(settings)
     }
 
-    /// Defaults for a home, as an empty configuration gives them.
-    pub fn defaults(home: &Path) -> Self {
-        Self {
-            image: "nikolaik/python-nodejs:python3.11-nodejs20".to_owned(),
-            volumes: Vec::new(),
-            forward: Vec::new(),
-            env: BTreeMap::new(),
-            extra_args: Vec::new(),
-            mount_cwd: false,
-            run_as_host_user: false,
-            network: true,
-            persist_across_processes: true,
-            orphan_reaper: true,
-            cpus: 1.0,
-            memory_mb: 5120,
-            disk_mb: 51200,
-            pids_limit: 256,
-            require_limits: false,
-            container_persistent: true,
-            sandbox_dir: home.join("sandboxes"),
-            lifetime: Duration::from_mins(5),
-            credential_files: Vec::new(),
-            external_skill_dirs: Vec::new(),
-            cwd: ".".to_owned(),
-            persistent_shell: true,
-            on_drift: OnDrift::Warn,
-            pull_timeout: Duration::from_mins(15),
-            auto_mounts: true,
-            host_path_map: Vec::new(),
-            isolation: Isolation::Shared,
-            init: InitMode::Auto,
-            warnings: Vec::new(),
-        }
-    }
-
-    /// Whether a volume takes what a sandbox has for people, at `/output` or `/outputs`. Platforms
-    /// that deliver files want one.
-    pub fn has_output_volume(&self) -> bool {
-        let leads_out = |entry: &String| {
-            let mut targets = entry.split(':').skip(1);
-            targets.any(|part| matches!(part.trim_end_matches('/'), "/output" | "/outputs"))
-        };
-        self.volumes.iter().any(leads_out)
-    }
-
     /// The directory of one sandbox: its home, its workspace, when it was last used.
     pub fn sandbox_of(&self, task_label: &str) -> PathBuf {
         // Both are labels and would lead out of the directory.
@@ -212,6 +128,16 @@ impl DockerSettings {
         };
         self.sandbox_dir.join("docker").join(name)
     }
+}
+
+/// Whether an unusable value of a setting is an error.
+fn is_about_containers(key: &str) -> bool {
+    let Some(name) = key.strip_prefix("terminal.") else {
+        return false;
+    };
+    name.starts_with("docker_")
+        || name.starts_with("container_")
+        || ["credential_files", "sandbox_dir", "persistent_shell"].contains(&name)
 }
 
 struct Reader<'a> {
@@ -233,7 +159,9 @@ impl Reader<'_> {
         let image = config.text("terminal.docker_image").trim().to_owned();
         if image.is_empty() || image.starts_with('-') || image.contains(char::is_whitespace) {
             return Err(DockerError::Settings {
-                message: format!("terminal.docker_image is '{image}', which names no image"),
+                message: format!(
+                    "terminal.docker_image is '{image}', which is not a valid image name"
+                ),
                 hint: "set it to a name such as debian:12".to_owned(),
             });
         }
@@ -264,7 +192,6 @@ impl Reader<'_> {
             credential_files: self.texts("terminal.credential_files", "credential file"),
             external_skill_dirs: self.texts("skills.external_dirs", "skills directory"),
             cwd: config.text("terminal.cwd").to_owned(),
-            persistent_shell: flag("persistent_shell"),
             on_drift: match config.text("terminal.docker_on_drift") {
                 "recreate" => OnDrift::Recreate,
                 "ignore" => OnDrift::Ignore,
@@ -298,7 +225,7 @@ impl Reader<'_> {
                 Value::String(text) if text.trim().is_empty() => {}
                 Value::String(text) => texts.push(text),
                 other => self.warnings.push(format!(
-                    "{key}: {what} {} is left out: it is not a text",
+                    "{key}: ignoring {what} {}: it is not a string",
                     brief(&other)
                 )),
             }
@@ -315,7 +242,7 @@ impl Reader<'_> {
             let name = text.trim();
             if !is_valid_name(name) {
                 self.warnings.push(format!(
-                    "{key}: '{}' is left out: it is no name of a variable",
+                    "{key}: ignoring '{}': it is not a valid variable name",
                     name.escape_debug()
                 ));
             } else if seen.insert(name.to_owned()) {
@@ -339,11 +266,11 @@ impl Reader<'_> {
             };
             match text {
                 _ if !is_valid_name(name) => self.warnings.push(format!(
-                    "{KEY}: '{}' is left out: it is no name of a variable",
+                    "{KEY}: ignoring '{}': it is not a valid variable name",
                     name.escape_debug()
                 )),
                 None => self.warnings.push(format!(
-                    "{KEY}: {name} is left out: its value is {}",
+                    "{KEY}: ignoring {name}: its value is {}",
                     brief(value)
                 )),
                 Some(text) => {
@@ -364,7 +291,7 @@ impl Reader<'_> {
                     map.push((PathBuf::from(here), PathBuf::from(there)));
                 }
                 _ => self.warnings.push(format!(
-                    "{KEY}: '{here}' is left out: both sides are absolute paths"
+                    "{KEY}: ignoring '{here}': both sides must be absolute paths"
                 )),
             }
         }
@@ -397,4 +324,4 @@ fn expanded(text: &str, config: &Config, home: &Path) -> PathBuf {
 
 #[cfg(test)]
 #[path = "settings_tests.rs"]
-mod tests;
+pub(crate) mod tests;

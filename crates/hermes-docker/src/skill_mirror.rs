@@ -102,7 +102,7 @@ fn copy_if_changed(from: &Path, to: &Path) -> hermes_fs::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use pretty_assertions::assert_eq;
 

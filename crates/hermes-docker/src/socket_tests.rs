@@ -1,4 +1,4 @@
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::os::unix::net::UnixListener;
 
@@ -53,7 +53,8 @@ impl Daemon {
 #[test]
 fn lists_and_looks_are_read() {
     let daemon = Daemon::answering(&[
-        "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n[{\"Id\":\"abc\",\"State\":\"running\"}]\n",
+        "HTTP/1.0 200 OK\r\nContent-Type: \
+         application/json\r\n\r\n[{\"Id\":\"abc\",\"State\":\"running\"}]\n",
         "HTTP/1.0 200 OK\r\n\r\n{\"Id\":\"abc\"}",
     ]);
     let socket = daemon.socket();
@@ -63,7 +64,9 @@ fn lists_and_looks_are_read() {
     assert_eq!(
         daemon.asked(),
         [
-            "GET /containers/json?all=1&filters=%7B%22label%22%3A%5B%22hermes-agent%3D1%22%2C%22hermes-owner%22%5D%7D HTTP/1.0",
+            "GET \
+             /containers/json?all=1&filters=%7B%22label%22%3A%5B%22hermes-agent%3D1%22%2C%22hermes-owner%22%5D%7D \
+             HTTP/1.0",
             "GET /containers/abc/json HTTP/1.0",
         ]
     );

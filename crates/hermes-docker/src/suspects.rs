@@ -61,7 +61,7 @@ mod tests {
         let settings = DockerSettings {
             extra_args: texts(extra),
             volumes: texts(volumes),
-            ..DockerSettings::defaults(Path::new("/h"))
+            ..crate::settings::tests::defaults(Path::new("/h"))
         };
         suspect(&settings, words)
     }

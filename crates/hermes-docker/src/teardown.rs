@@ -4,135 +4,112 @@
 //! what is not done by then is left to a detached call of the engine, so that a container that was
 //! given up is gone in the end.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hermes_proc::{ChildSpec, Group, Streams};
 
-use super::engine::{Engine, refusal};
-use super::host::DockerHost;
+use super::engine::Engine;
 
 const STEP_LIMIT: Duration = Duration::from_secs(30);
 
 /// The containers of this process that are going.
-#[derive(Debug, Default)]
-pub(crate) struct Teardown {
-    pending: Mutex<Vec<Arc<Leaving>>>,
-}
-
-/// One container that is going.
 #[derive(Debug)]
-pub(crate) struct Leaving {
-    id: String,
-    gone: Mutex<bool>,
+pub(crate) struct Teardown {
+    engine: Arc<Engine>,
+    /// Their ids.
+    pending: Mutex<Vec<String>>,
     changed: Condvar,
 }
 
-impl Leaving {
-    /// Whether it is gone, waiting for it at most so long.
-    pub(crate) fn wait(&self, limit: Duration) -> bool {
-        let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        let (gone, _) = self
-            .changed
-            .wait_timeout_while(gone, limit, |gone| !*gone)
-            .unwrap_or_else(PoisonError::into_inner);
-        *gone
-    }
-
-    fn finished(&self) {
-        *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_all();
-    }
-}
-
-/// Begins to stop and remove a container, and returns at once.
-pub(crate) fn begin(host: &Arc<DockerHost>, id: &str) -> Arc<Leaving> {
-    let leaving = Arc::new(Leaving {
-        id: id.to_owned(),
-        gone: Mutex::new(false),
-        changed: Condvar::new(),
-    });
-    host.teardown.lock().push(Arc::clone(&leaving));
-    let (worker_host, worker) = (Arc::clone(host), Arc::clone(&leaving));
-    let started = std::thread::Builder::new()
-        .name("sandbox-teardown".to_owned())
-        .spawn(move || {
-            stop_and_remove(&worker_host.engine, &worker.id);
-            worker_host.teardown.forget(&worker);
-            worker.finished();
-        });
-    if let Err(error) = started {
-        tracing::warn!(container = id, %error, "no thread to remove a container with");
-        remove_detached(&host.engine, id);
-        host.teardown.forget(&leaving);
-        leaving.finished();
-    }
-    leaving
-}
-
-/// Both steps, the second whatever becomes of the first.
-pub(crate) fn stop_and_remove(engine: &Engine, id: &str) -> bool {
-    let stopped = step(engine, "stopping", &["stop", "-t", "10", id]);
-    let removed = step(engine, "removing", &["rm", "-f", id]);
-    tracing::debug!(container = id, stopped, removed, "container given up");
-    removed
-}
-
-fn step(engine: &Engine, what: &str, args: &[&str]) -> bool {
-    let failed = match engine.ask(args, STEP_LIMIT) {
-        Ok(answer) if answer.is_success() => return true,
-        Ok(answer) => refusal(&format!("{what} a container"), &answer),
-        Err(error) => error,
-    };
-    let text = failed.to_string();
-    let is_gone_already = text.contains("404") || text.to_ascii_lowercase().contains("no such");
-    if is_gone_already || text.contains("not found") {
-        tracing::info!("{text}");
-    } else {
-        tracing::warn!("{text}");
-    }
-    false
-}
-
 impl Teardown {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Leaving>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(engine: Arc<Engine>) -> Arc<Self> {
+        Arc::new(Self {
+            engine,
+            pending: Mutex::default(),
+            changed: Condvar::new(),
+        })
     }
 
-    fn forget(&self, gone: &Arc<Leaving>) {
-        self.lock().retain(|one| !Arc::ptr_eq(one, gone));
+    /// Begins to stop and remove a container, and returns at once.
+    pub(crate) fn begin(self: &Arc<Self>, id: &str) {
+        self.lock().push(id.to_owned());
+        let (worker, container) = (Arc::clone(self), id.to_owned());
+        let started = std::thread::Builder::new()
+            .name("sandbox-teardown".to_owned())
+            .spawn(move || worker.stop_and_remove(&container));
+        if let Err(error) = started {
+            tracing::warn!(container = id, %error, "could not start a thread to remove a \
+                container");
+            self.remove_detached(id);
+            self.forget(id);
+        }
     }
 
     /// Waits for all of them together. What is left then goes without us.
-    pub(crate) fn finish(&self, engine: &Engine, limit: Duration) -> bool {
-        let deadline = Instant::now() + limit;
-        let pending: Vec<Arc<Leaving>> = self.lock().clone();
-        let mut all = true;
-        for leaving in pending {
-            if !leaving.wait(deadline.saturating_duration_since(Instant::now())) {
-                all = false;
-                remove_detached(engine, &leaving.id);
-            }
+    pub(crate) fn finish(&self, limit: Duration) -> bool {
+        let (pending, _) = self
+            .changed
+            .wait_timeout_while(self.lock(), limit, |pending| !pending.is_empty())
+            .unwrap_or_else(PoisonError::into_inner);
+        for id in pending.iter() {
+            self.remove_detached(id);
         }
-        all
+        pending.is_empty()
     }
-}
 
-/// Starts a removal that goes on when this process has ended.
-fn remove_detached(engine: &Engine, id: &str) {
-    let removal = ChildSpec {
-        cwd: Some(PathBuf::from("/")),
-        streams: Streams::Given {
-            input: None,
-            output: None,
-        },
-        group: Group::Session,
-        kill_on_drop: false,
-        ..ChildSpec::new(engine.program(), ["rm", "-f", id], engine.variables())
-    };
-    match removal.spawn() {
-        Ok(_) => tracing::warn!(container = id, "a container goes away after us"),
-        Err(error) => tracing::warn!(container = id, %error, "a container may be left"),
+    /// Both steps, the second whatever becomes of the first.
+    fn stop_and_remove(&self, id: &str) {
+        let stopped = self.step("stopping a container", &["stop", "-t", "10", id]);
+        let removed = self.step("removing a container", &["rm", "-f", id]);
+        tracing::debug!(container = id, stopped, removed, "container given up");
+        self.forget(id);
+    }
+
+    fn step(&self, what: &str, args: &[&str]) -> bool {
+        let Err(error) = self.engine.demand(what, args, STEP_LIMIT) else {
+            return true;
+        };
+        let text = error.to_string();
+        let is_gone_already = text.contains("404") || text.to_ascii_lowercase().contains("no such");
+        if is_gone_already || text.contains("not found") {
+            tracing::info!("{text}");
+        } else {
+            tracing::warn!("{text}");
+        }
+        false
+    }
+
+    /// Starts a removal that goes on when this process has ended.
+    fn remove_detached(&self, id: &str) {
+        let removal = ChildSpec {
+            streams: Streams::Given {
+                input: None,
+                output: None,
+            },
+            group: Group::Session,
+            kill_on_drop: false,
+            ..self.engine.command(&["rm", "-f", id])
+        };
+        match removal.spawn() {
+            Ok(_) => tracing::warn!(
+                container = id,
+                "a container is removed after this process ends"
+            ),
+            Err(error) => tracing::warn!(container = id, %error, "a container may be left behind"),
+        }
+    }
+
+    fn forget(&self, id: &str) {
+        let mut pending = self.lock();
+        if let Some(at) = pending.iter().position(|one| one == id) {
+            pending.swap_remove(at);
+        }
+        drop(pending);
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

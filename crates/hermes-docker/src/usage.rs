@@ -40,7 +40,7 @@ impl Usage {
             Ok(()) => *written = Some(Instant::now()),
             // Before the first use there is no directory yet.
             Err(error) => {
-                tracing::debug!(%error, "the last use of the sandbox is not written down");
+                tracing::debug!(%error, "could not record the last use of the sandbox");
             }
         }
     }
@@ -55,7 +55,7 @@ impl Usage {
             };
             match SharedLock::acquire(&lock_file(&self.directory), &options) {
                 Ok(lock) => *hold = Some(lock),
-                Err(error) => tracing::debug!(%error, "the sandbox cannot be held"),
+                Err(error) => tracing::debug!(%error, "could not lock the sandbox"),
             }
         }
     }

@@ -8,38 +8,16 @@ use std::path::{Path, PathBuf};
 use super::error::{DockerError, Result};
 use super::extra_args::is_host_path;
 use super::inspect::trimmed_target;
-
-/// Something mounted into a container.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Volume {
-    /// A path of the engine's host, or the name of a volume.
-    pub source: String,
-    /// Where it is in the container.
-    pub target: String,
-    /// What stands behind the second colon.
-    pub options: Option<String>,
-    /// Whether `source` is a path.
-    pub is_host_path: bool,
-}
-
-impl Volume {
-    /// As an argument of `-v`.
-    pub(crate) fn argument(&self) -> String {
-        match &self.options {
-            Some(options) => format!("{}:{}:{options}", self.source, self.target),
-            None => format!("{}:{}", self.source, self.target),
-        }
-    }
-}
+use super::mounts::{Mount, MountOrigin};
 
 /// The volumes of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Volumes {
     /// Those to mount, in order.
-    pub mounted: Vec<Volume>,
+    pub mounted: Vec<Mount>,
     /// Those whose source is missing now. They are configured all the same: a disk that is not
     /// plugged in is no reason to throw a sandbox away.
-    pub missing: Vec<Volume>,
+    pub missing: Vec<Mount>,
     /// Entries that were left out, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -74,16 +52,9 @@ impl Volumes {
         self.mounted.iter().any(|volume| volume.target == target)
     }
 
-    /// All that the settings want, missing or not.
-    pub(crate) fn configured(&self) -> impl Iterator<Item = &Volume> {
-        self.mounted.iter().chain(&self.missing)
-    }
-
-    fn add(&mut self, volume: Volume, context: VolumeContext<'_>) -> Result<()> {
-        if let Some(first) = self
-            .configured()
-            .find(|known| known.target == volume.target)
-        {
+    fn add(&mut self, volume: Mount, context: VolumeContext<'_>) -> Result<()> {
+        let mut configured = self.mounted.iter().chain(&self.missing);
+        if let Some(first) = configured.find(|known| known.target == volume.target) {
             return Err(DockerError::Settings {
                 message: format!(
                     "terminal.docker_volumes mounts two things at {}: '{}' and '{}'",
@@ -94,9 +65,8 @@ impl Volumes {
                 hint: "remove one of them".to_owned(),
             });
         }
-        let is_missing =
-            context.engine_is_here && volume.is_host_path && !Path::new(&volume.source).exists();
-        if is_missing {
+        let is_missing = || is_host_path(&volume.source) && !Path::new(&volume.source).exists();
+        if context.engine_is_here && is_missing() {
             self.warnings.push(format!(
                 "Docker volume '{}' is not mounted: {} does not exist",
                 volume.argument(),
@@ -110,7 +80,7 @@ impl Volumes {
     }
 }
 
-fn parse(entry: &str, context: VolumeContext<'_>) -> std::result::Result<Volume, String> {
+fn parse(entry: &str, context: VolumeContext<'_>) -> std::result::Result<Mount, String> {
     let (source, rest) = split_source(entry)
         .ok_or_else(|| format!("Docker volume '{entry}' missing colon, skipping"))?;
     let (target, options) = match rest.split_once(':') {
@@ -119,7 +89,7 @@ fn parse(entry: &str, context: VolumeContext<'_>) -> std::result::Result<Volume,
     };
     if !target.starts_with('/') {
         return Err(format!(
-            "Docker volume '{entry}' is not mounted: '{target}' is no absolute path"
+            "Docker volume '{entry}' is not mounted: '{target}' is not an absolute path"
         ));
     }
     if source.is_empty() {
@@ -127,17 +97,17 @@ fn parse(entry: &str, context: VolumeContext<'_>) -> std::result::Result<Volume,
             "Docker volume '{entry}' is not mounted: it has no source"
         ));
     }
-    let is_host_path = is_host_path(source);
-    let source = if is_host_path {
+    let source = if is_host_path(source) {
         expand(source, context).display().to_string()
     } else {
         source.to_owned()
     };
-    Ok(Volume {
+    Ok(Mount {
         source,
+        engine_source: None,
         target: trimmed_target(target),
         options: options.filter(|options| !options.is_empty()),
-        is_host_path,
+        origin: MountOrigin::Configured,
     })
 }
 
@@ -170,22 +140,7 @@ fn expand(source: &str, context: VolumeContext<'_>) -> PathBuf {
         return PathBuf::from(source);
     }
     let joined = context.directory.join(source);
-    hermes_fs::canonicalize(&joined).unwrap_or_else(|_| without_dots(&joined))
-}
-
-/// `.` and `..` taken literally, for a path that does not exist.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => {
-                clean.pop();
-            }
-            std::path::Component::CurDir => {}
-            other => clean.push(other),
-        }
-    }
-    clean
+    hermes_fs::canonicalize(&joined).unwrap_or_else(|_| hermes_fs::without_dots(&joined))
 }
 
 #[cfg(test)]
@@ -207,7 +162,7 @@ mod tests {
     }
 
     fn arguments(volumes: &Volumes) -> Vec<String> {
-        volumes.mounted.iter().map(Volume::argument).collect()
+        volumes.mounted.iter().map(Mount::argument).collect()
     }
 
     #[test]

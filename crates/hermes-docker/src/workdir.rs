@@ -3,7 +3,7 @@
 //! A path of the host never becomes a path of the container by accident: the engine would make an
 //! empty directory of that name, or refuse to start.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Home in every container.
 pub(crate) const CONTAINER_HOME: &str = "/root";
@@ -15,32 +15,18 @@ const HOST_PREFIXES: [&str; 4] = ["/Users/", "/home/", "C:\\", "C:/"];
 /// Values that mean "wherever the backend starts".
 const PLACEHOLDERS: [&str; 4] = ["", ".", "auto", "cwd"];
 
-/// A directory that someone asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RequestedDirectory {
-    /// Recorded for a task or a session; a path of the container unless it looks like the host's.
-    Recorded(String),
-    /// Of the process, or of a workspace in a user interface: always a path of the host.
-    OfHost(PathBuf),
-}
-
 /// What is known when a sandbox is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkdirFacts<'a> {
     /// The setting `terminal.cwd`.
     pub setting: &'a str,
-    /// The setting `docker_mount_cwd_to_workspace`.
     pub mount_current: bool,
-    /// The directory this process was started in.
     pub process_directory: Option<&'a Path>,
-    /// The user's home.
     pub user_home: &'a Path,
     /// The directory of the host that the work is about.
     pub workspace: Option<&'a Path>,
     /// Whether a volume of the user's is mounted at `/workspace`.
     pub workspace_is_taken: bool,
-    /// What this sandbox in particular is asked to start in.
-    pub requested: Option<&'a RequestedDirectory>,
 }
 
 /// Where to start, and what to bind.
@@ -74,9 +60,6 @@ impl Workdir {
             }
             None => workdir.directory = container_path(facts.setting),
         }
-        if let Some(requested) = facts.requested {
-            workdir.start_in(requested);
-        }
         workdir
     }
 
@@ -87,13 +70,13 @@ impl Workdir {
         if facts.workspace_is_taken && facts.workspace.is_some() {
             self.warnings.push(format!(
                 "{} is not in the sandbox, because docker_volumes mounts something else at \
-                 {WORKSPACE}; what is done there is not found in the workspace of the card",
+                 {WORKSPACE}; changes made there do not reach the card's workspace",
                 source.display()
             ));
         } else if facts.workspace_is_taken {
             tracing::debug!("a volume is mounted at {WORKSPACE}; the current directory is not");
         } else if !source.is_dir() {
-            tracing::debug!(path = %source.display(), "not mounted: it is no directory");
+            tracing::debug!(path = %source.display(), "not mounted: it is not a directory");
         } else if real == Path::new("/") || real == home {
             self.warnings.push(format!(
                 "{} is not mounted at {WORKSPACE}: docker_mount_cwd_to_workspace would hand all of \
@@ -103,38 +86,6 @@ impl Workdir {
         } else {
             self.bind = Some(source);
         }
-    }
-
-    fn start_in(&mut self, requested: &RequestedDirectory) {
-        match requested {
-            RequestedDirectory::OfHost(path) => {
-                if let Some(inside) = self.translate(path) {
-                    self.directory = inside;
-                }
-            }
-            RequestedDirectory::Recorded(text) => {
-                if let Some(inside) = self.translate(Path::new(text)) {
-                    self.directory = inside;
-                } else if !PLACEHOLDERS.contains(&text.trim()) && !looks_like_host(text) {
-                    self.directory = container_path(text);
-                }
-            }
-        }
-    }
-
-    /// Where a path of the host is in the container, if the bound directory holds it.
-    pub(crate) fn translate(&self, path: &Path) -> Option<String> {
-        let below = path.strip_prefix(self.bind.as_deref()?).ok()?;
-        let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
-        if !below.components().all(plain) {
-            return None;
-        }
-        let below = below.to_str()?;
-        Some(if below.is_empty() {
-            WORKSPACE.to_owned()
-        } else {
-            format!("{WORKSPACE}/{below}")
-        })
     }
 }
 
@@ -184,7 +135,7 @@ fn container_path(setting: &str) -> String {
     if looks_like_host(setting) {
         tracing::info!(
             directory = setting,
-            "a directory of the host does not exist in a container; {CONTAINER_HOME} is used"
+            "host directories do not exist in the container; using {CONTAINER_HOME}"
         );
         return CONTAINER_HOME.to_owned();
     }
@@ -207,7 +158,6 @@ mod tests {
             user_home: Path::new(HOME),
             workspace: None,
             workspace_is_taken: false,
-            requested: None,
         }
     }
 
@@ -249,13 +199,6 @@ mod tests {
         let workdir = Workdir::resolve(flagged);
         assert_eq!(workdir.directory, "/workspace");
         assert_eq!(workdir.bind.as_deref(), Some(path));
-        assert_eq!(
-            workdir.translate(&path.join("a/b")).unwrap(),
-            "/workspace/a/b"
-        );
-        assert_eq!(workdir.translate(path).unwrap(), "/workspace");
-        assert_eq!(workdir.translate(&path.join("../x")), None);
-        assert_eq!(workdir.translate(Path::new("/etc")), None);
 
         let taken = Workdir::resolve(WorkdirFacts {
             workspace_is_taken: true,
@@ -326,31 +269,5 @@ mod tests {
                 "{warning}"
             );
         }
-    }
-
-    #[test]
-    fn requested_directories_pass_the_same_filter() {
-        let dir = tempfile::tempdir().unwrap();
-        let start = |requested: RequestedDirectory| {
-            Workdir::resolve(WorkdirFacts {
-                mount_current: true,
-                process_directory: Some(dir.path()),
-                requested: Some(&requested),
-                ..facts(".")
-            })
-            .directory
-        };
-        let recorded = |text: &str| start(RequestedDirectory::Recorded(text.to_owned()));
-        assert_eq!(recorded("/srv/x"), "/srv/x");
-        assert_eq!(recorded("/home/me/x"), "/workspace");
-        assert_eq!(recorded("rel"), "/workspace");
-        assert_eq!(recorded("~/x"), "/root/x");
-        let below = dir.path().join("sub");
-        assert_eq!(recorded(below.to_str().unwrap()), "/workspace/sub");
-        assert_eq!(start(RequestedDirectory::OfHost(below)), "/workspace/sub");
-        assert_eq!(
-            start(RequestedDirectory::OfHost("/srv/x".into())),
-            "/workspace"
-        );
     }
 }

@@ -4,9 +4,8 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::mutate::sync_dir;
+use crate::mutate::{hidden_beside, sync_dir};
 use crate::{Error, Result, canonicalize, fault, symlink_metadata};
 
 /// Links followed before we call it a loop.
@@ -39,15 +38,7 @@ pub fn create_new(path: &Path, mode: u32) -> Result<File> {
         .create_new(true)
         .mode(mode)
         .open(path)
-        .map_err(|source| {
-            if source.kind() == std::io::ErrorKind::AlreadyExists {
-                Error::AlreadyExists {
-                    path: path.to_owned(),
-                }
-            } else {
-                Error::io("create", path)(source)
-            }
-        })
+        .map_err(Error::create("create", path))
 }
 
 fn replace(target: &Path, bytes: &[u8], mode: u32) -> Result<()> {
@@ -58,10 +49,7 @@ fn replace(target: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     fault::point();
     temporary.publish(target)?;
     fault::point();
-    match target.parent() {
-        Some(parent) => sync_dir(parent),
-        None => Ok(()),
-    }
+    target.parent().map_or(Ok(()), sync_dir)
 }
 
 /// A file beside its target that removes itself unless published.
@@ -72,13 +60,8 @@ struct Temporary {
 
 impl Temporary {
     fn beside(target: &Path, mode: u32) -> Result<Self> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
         loop {
-            let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-            // `.tmp` at the end: clones, exports and backups leave such files behind.
-            let temporary =
-                target.with_file_name(format!(".{name}.{}-{serial}.tmp", std::process::id()));
+            let temporary = hidden_beside(target);
             // Private until it is complete, whatever the final mode.
             match create_new(&temporary, mode & 0o700) {
                 Ok(file) => {

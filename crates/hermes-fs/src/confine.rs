@@ -41,6 +41,21 @@ pub fn confined_relative(
     }
 }
 
+/// The path with `.` and `..` resolved by its text alone.
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
 /// Joins a confined path to a root, refusing if any existing component below the root is a link.
 pub fn join_without_symlinks(root: &Path, relative: &Path) -> Result<PathBuf> {
     let mut path = root.to_owned();

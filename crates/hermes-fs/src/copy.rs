@@ -15,12 +15,10 @@ use crate::{
 pub fn copy_file(from: &Path, to: &Path, mode: u32) -> Result<u64> {
     let source = crate::open(from)?;
     let target = create_new(to, mode & 0o700)?;
-    let copied = fill(source, target, mode).map_err(Error::io("copy", from));
-    if copied.is_err() {
+    fill(source, target, mode)
         // The reason for the failure is the news; half a copy that stays is no worse than that.
-        drop(remove_file_if_present(to));
-    }
-    copied
+        .inspect_err(|_| drop(remove_file_if_present(to)))
+        .map_err(Error::io("copy", from))
 }
 
 fn fill(mut source: File, mut target: File, mode: u32) -> io::Result<u64> {

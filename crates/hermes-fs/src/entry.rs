@@ -1,7 +1,6 @@
 //! Directory listings and walks in a stable order.
 
 use std::ffi::OsString;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
@@ -22,14 +21,10 @@ impl From<std::fs::FileType> for Kind {
             Self::Symlink
         } else if file_type.is_dir() {
             Self::Dir
-        } else if file_type.is_socket()
-            || file_type.is_fifo()
-            || file_type.is_char_device()
-            || file_type.is_block_device()
-        {
-            Self::Special
-        } else {
+        } else if file_type.is_file() {
             Self::File
+        } else {
+            Self::Special
         }
     }
 }

@@ -50,6 +50,19 @@ impl Error {
         }
     }
 
+    /// Builds the error for `source` where something may be in the way that must not exist yet.
+    pub(crate) fn create(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::AlreadyExists => Self::AlreadyExists { path },
+            _ => Self::Io {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+
     /// The path the error is about.
     pub fn path(&self) -> &Path {
         match self {
@@ -85,54 +98,52 @@ impl Error {
 
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Io { source, path, .. } => io_hint(source, path),
-            Self::TooLarge { path, .. } => Some(format!("check what wrote {}", path.display())),
-            Self::NotUtf8 { .. } => Some("save the file as UTF-8 and try again".to_owned()),
-            Self::AlreadyExists { .. } => None,
-            Self::LockTimeout { .. } => {
-                Some("wait for the other command to finish, then try again".to_owned())
+        let fixed = match self {
+            Self::Io { source, path, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    let path = path.display();
+                    return Some(format!(
+                        "check the owner and mode of {path} and of its directory"
+                    ));
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "free some space; the old content is untouched"
+                }
+                io::ErrorKind::ReadOnlyFilesystem => {
+                    "remount it writable or set HERMES_HOME elsewhere"
+                }
+                io::ErrorKind::NotADirectory => "move the file that is in the way",
+                _ => return None,
+            },
+            Self::TooLarge { path, .. } => {
+                return Some(format!("check what wrote {}", path.display()));
             }
-            Self::SymlinkInPath { .. } => {
-                Some("replace the link by the directory it points to".to_owned())
-            }
-        }
+            Self::NotUtf8 { .. } => "save the file as UTF-8 and try again",
+            Self::AlreadyExists { .. } => return None,
+            Self::LockTimeout { .. } => "wait for the other command to finish, then try again",
+            Self::SymlinkInPath { .. } => "replace the link by the directory it points to",
+        };
+        Some(fixed.to_owned())
     }
 }
 
 /// Says in plain words what the common errors mean; `io::Error` adds "(os error 13)".
 pub fn describe(source: &io::Error) -> String {
-    match source.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),
-        io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        io::ErrorKind::NotADirectory => "a part of the path is not a directory".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+    let words = match source.kind() {
+        io::ErrorKind::NotFound => "no such file or directory",
+        io::ErrorKind::PermissionDenied => "permission denied",
+        io::ErrorKind::StorageFull => "no space left on the disk",
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        io::ErrorKind::NotADirectory => "a part of the path is not a directory",
+        io::ErrorKind::IsADirectory => "it is a directory",
         _ => {
             let text = source.to_string();
-            match text.split_once(" (os error") {
+            return match text.split_once(" (os error") {
                 Some((words, _)) => words.to_lowercase(),
                 None => text,
-            }
+            };
         }
-    }
-}
-
-fn io_hint(source: &io::Error, path: &Path) -> Option<String> {
-    match source.kind() {
-        io::ErrorKind::PermissionDenied => Some(format!(
-            "check the owner and mode of {} and of its directory",
-            path.display()
-        )),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Some("free some space; the old content is untouched".to_owned())
-        }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            Some("remount it writable or set HERMES_HOME elsewhere".to_owned())
-        }
-        io::ErrorKind::NotADirectory => Some("move the file that is in the way".to_owned()),
-        _ => None,
-    }
+    };
+    words.to_owned()
 }

@@ -20,7 +20,7 @@ mod staging;
 mod tar_member;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
-pub use confine::{UnsafePath, confined_relative, join_without_symlinks};
+pub use confine::{UnsafePath, confined_relative, join_without_symlinks, without_dots};
 pub use copy::{copy_file, copy_tree};
 pub use entry::{Entry, Kind, read_dir, walk};
 pub use error::{Error, Result, describe};
@@ -30,7 +30,7 @@ pub use mutate::{
     rename, rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
     sync_filesystem, touch,
 };
-pub use random::random_hex;
+pub use random::{hex, random_hex};
 pub use read::{
     canonicalize, exists_no_follow, metadata, open, open_append, open_regular, read_capped,
     read_link, read_optional, read_text_capped, symlink_metadata,

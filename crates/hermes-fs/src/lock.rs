@@ -19,17 +19,14 @@ pub struct LockOptions<'a> {
     /// In the user's words, for the error message ("config.yaml of profile coder").
     pub what: &'a str,
     pub timeout: Duration,
-    /// Mode of a lock file that does not exist yet.
-    pub mode: u32,
 }
 
 impl<'a> LockOptions<'a> {
-    /// Ten seconds, mode 0600.
+    /// Ten seconds.
     pub fn new(what: &'a str) -> Self {
         Self {
             what,
             timeout: Duration::from_secs(10),
-            mode: 0o600,
         }
     }
 }
@@ -44,10 +41,8 @@ pub struct FileLock {
 impl FileLock {
     /// Takes the lock, waiting up to the timeout.
     pub fn acquire(path: &Path, options: &LockOptions<'_>) -> Result<Self> {
-        let file = open_lock_file(path, options.mode)?;
-        wait_for(path, options, || file.try_lock())?;
         Ok(Self {
-            _file: file,
+            _file: lock_file(path, options, File::try_lock)?,
             path: path.to_owned(),
         })
     }
@@ -74,10 +69,8 @@ pub struct SharedLock {
 impl SharedLock {
     /// Takes a share. Waits up to the timeout for someone who has the lock alone.
     pub fn acquire(path: &Path, options: &LockOptions<'_>) -> Result<Self> {
-        let file = open_lock_file(path, options.mode)?;
-        wait_for(path, options, || file.try_lock_shared())?;
         Ok(Self {
-            file,
+            file: lock_file(path, options, File::try_lock_shared)?,
             path: path.to_owned(),
         })
     }
@@ -120,15 +113,16 @@ fn is_refused(
 }
 
 /// Tries until it works or the time is up; the kernel has no `flock` with a timeout.
-fn wait_for(
+fn lock_file(
     path: &Path,
     options: &LockOptions<'_>,
-    attempt: impl Fn() -> std::result::Result<(), TryLockError>,
-) -> Result<()> {
+    attempt: impl Fn(&File) -> std::result::Result<(), TryLockError>,
+) -> Result<File> {
+    let file = open_lock_file(path)?;
     let start = Instant::now();
     loop {
-        match attempt() {
-            Ok(()) => return Ok(()),
+        match attempt(&file) {
+            Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
                 let waited = start.elapsed();
                 if waited >= options.timeout {
@@ -146,13 +140,13 @@ fn wait_for(
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-fn open_lock_file(path: &Path, mode: u32) -> Result<File> {
+fn open_lock_file(path: &Path) -> Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
-        .mode(mode)
+        .mode(0o600)
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(Error::io("open the lock", path))

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -16,15 +16,11 @@ const REMOVE_TRIES: u32 = 3;
 /// Creates one directory that must not exist yet, with exactly this mode.
 pub fn create_dir(path: &Path, mode: u32) -> Result<()> {
     fault::point();
-    match DirBuilder::new().mode(mode & 0o700).create(path) {
-        Ok(()) => set_mode(path, mode),
-        Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(Error::AlreadyExists {
-                path: path.to_owned(),
-            })
-        }
-        Err(source) => Err(Error::io("create the directory", path)(source)),
-    }
+    DirBuilder::new()
+        .mode(mode & 0o700)
+        .create(path)
+        .map_err(Error::create("create the directory", path))?;
+    set_mode(path, mode)
 }
 
 /// Creates a directory and its missing ancestors, each new one with this mode. An existing
@@ -127,15 +123,10 @@ pub fn symlink(target: &Path, link: &Path) -> Result<()> {
 /// one step: whoever looks sees the old one or the new one. The directory it stands in is not
 /// synced; a link is made again as easily as it is lost.
 pub fn replace_symlink(target: &Path, link: &Path) -> Result<()> {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let name = link.file_name().unwrap_or_default().to_string_lossy();
-    let pid = std::process::id();
     loop {
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let temporary = link.with_file_name(format!(".{name}.tmp-{pid}-{serial}"));
+        let temporary = hidden_beside(link);
         match symlink(target, &temporary) {
             Ok(()) => {}
-            // A left-over of a crashed process that had our pid.
             Err(error) if error.io_kind() == Some(std::io::ErrorKind::AlreadyExists) => continue,
             Err(error) => return Err(error),
         }
@@ -144,6 +135,16 @@ pub fn replace_symlink(target: &Path, link: &Path) -> Result<()> {
             drop(remove_file(&temporary));
         });
     }
+}
+
+/// A name for a file that will take the place of `target`. It may be taken by a left-over of a
+/// crashed process that had our pid.
+pub(crate) fn hidden_beside(target: &Path) -> PathBuf {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let (pid, serial) = (std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+    // `.tmp` at the end: clones, exports and backups leave such files behind.
+    target.with_file_name(format!(".{name}.{pid}-{serial}.tmp"))
 }
 
 /// Removes a file or link.

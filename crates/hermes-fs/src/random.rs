@@ -1,4 +1,4 @@
-//! Random names for files, containers and commands.
+//! Random names for files, containers and commands, in hexadecimal digits.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -23,9 +23,15 @@ pub fn random_hex(digits: usize) -> String {
             }
         }
     }
+    let mut text = hex(&bytes);
+    text.truncate(digits);
+    text
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     nibbles
-        .take(digits)
         .filter_map(|nibble| char::from_digit(nibble.into(), 16))
         .collect()
 }

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use crate::{Error, Result, fault};
 
 /// Reads at most `limit` bytes; a larger file is an error, found before it is read.
@@ -15,12 +17,13 @@ pub fn read_capped(path: &Path, limit: u64) -> Result<Vec<u8>> {
         let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
         return Err(Error::io("read", path)(source));
     }
+    let too_large = |size| Error::TooLarge {
+        path: path.to_owned(),
+        size,
+        limit,
+    };
     if meta.is_file() && meta.len() > limit {
-        return Err(Error::TooLarge {
-            path: path.to_owned(),
-            size: meta.len(),
-            limit,
-        });
+        return Err(too_large(meta.len()));
     }
     // Files of the kernel say that they are empty; without room they are read in tiny pieces.
     let expected = meta.len().clamp(512, limit.max(512));
@@ -29,15 +32,10 @@ pub fn read_capped(path: &Path, limit: u64) -> Result<Vec<u8>> {
     file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(Error::io("read", path))?;
-    let size = bytes.len() as u64;
-    if size > limit {
-        return Err(Error::TooLarge {
-            path: path.to_owned(),
-            size,
-            limit,
-        });
+    match bytes.len() as u64 {
+        size if size > limit => Err(too_large(size)),
+        _ => Ok(bytes),
     }
-    Ok(bytes)
 }
 
 /// As [`read_capped`], with `None` for a file that does not exist.
@@ -58,11 +56,14 @@ pub fn read_text_capped(path: &Path, limit: u64) -> Result<String> {
 }
 
 /// Opens a file for reading. A FIFO without a writer does not block the open.
-#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn open(path: &Path) -> Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+    open_with(path, OFlags::NONBLOCK, OpenOptions::new().read(true))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+fn open_with(path: &Path, flags: OFlags, options: &mut OpenOptions) -> Result<File> {
+    options
+        .custom_flags(flags.bits().cast_signed())
         .open(path)
         .map_err(Error::io("open", path))
 }
@@ -70,14 +71,9 @@ pub fn open(path: &Path) -> Result<File> {
 /// Opens a regular file for reading, never through a symbolic link in the last place, and gives
 /// what it is along with it. Whoever swapped the file for a link or a FIFO since it was listed gets
 /// an error.
-#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn open_regular(path: &Path) -> Result<(File, Metadata)> {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .map_err(Error::io("open", path))?;
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = open_with(path, flags, OpenOptions::new().read(true))?;
     let meta = file.metadata().map_err(Error::io("look at", path))?;
     if meta.is_file() {
         Ok((file, meta))
@@ -88,16 +84,11 @@ pub fn open_regular(path: &Path) -> Result<(File, Metadata)> {
 }
 
 /// Opens a file for appending, creating it with `mode`; never through a symbolic link.
-#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn open_append(path: &Path, mode: u32) -> Result<File> {
     fault::point();
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(mode)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)
-        .map_err(Error::io("open", path))
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(mode);
+    open_with(path, OFlags::NOFOLLOW, &mut options)
 }
 
 /// Metadata, following symbolic links.

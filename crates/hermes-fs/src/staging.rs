@@ -83,15 +83,14 @@ impl Staging {
         Ok(())
     }
 
-    /// Removes what crashed builders of `.<name_prefix>….tmp-<pid>` left in `parent`; says how many.
-    /// What is being built stays.
-    pub fn sweep(parent: &Path, name_prefix: &str) -> Result<u32> {
+    /// Removes what crashed builders of `.<name_prefix>….tmp-<pid>` left in `parent`. What
+    /// is being built stays.
+    pub fn sweep(parent: &Path, name_prefix: &str) -> Result<()> {
         let entries = match read_dir(parent) {
             Ok(entries) => entries,
-            Err(error) if error.is_not_found() => return Ok(0),
+            Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(error),
         };
-        let mut removed = 0;
         for entry in entries {
             let name = entry.name.to_str().unwrap_or_default();
             let wanted = name
@@ -108,9 +107,8 @@ impl Staging {
                 Claim::Held(None) | Claim::Lost => continue,
             };
             remove_tree(&entry.path)?;
-            removed += 1;
         }
-        Ok(removed)
+        Ok(())
     }
 }
 
@@ -118,8 +116,7 @@ impl Drop for Staging {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
             // The reason we are here is being reported; a left-over is hidden and swept later.
-            let removed: std::result::Result<(), Error> = remove_tree(&path);
-            drop(removed);
+            drop(remove_tree(&path));
         }
     }
 }

@@ -25,8 +25,10 @@ pub fn is_container(env: &Environment, system: &SystemFacts) -> bool {
     hermes_fs::exists_no_follow(&at(".dockerenv"))
         || hermes_fs::exists_no_follow(&at("run/.containerenv"))
         || env.is_set(&vars::KUBERNETES_SERVICE_HOST)
-        || lines(&at("proc/1/cgroup")).any(|line| names_runtime(&line))
-        || lines(&at("proc/self/mountinfo")).any(|line| is_mounted_by_runtime(&line))
+        || table(&at("proc/1/cgroup")).lines().any(names_runtime)
+        || table(&at("proc/self/mountinfo"))
+            .lines()
+            .any(is_mounted_by_runtime)
 }
 
 /// A host that runs containers mounts them at paths named after the runtime
@@ -40,12 +42,8 @@ fn names_runtime(text: &str) -> bool {
     RUNTIMES.iter().any(|runtime| text.contains(runtime))
 }
 
-fn lines(path: &Path) -> impl Iterator<Item = String> {
+fn table(path: &Path) -> String {
     // A system without such a table is told by the other marks.
     let bytes = hermes_fs::read_capped(path, TABLE_LIMIT).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    text.lines()
-        .map(str::to_owned)
-        .collect::<Vec<_>>()
-        .into_iter()
+    String::from_utf8_lossy(&bytes).into_owned()
 }

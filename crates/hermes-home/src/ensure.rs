@@ -202,11 +202,7 @@ impl HomeCheck<'_> {
                 if access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok() {
                     return Ok(());
                 }
-                Err(EnsureError::Foreign {
-                    path: path.to_owned(),
-                    owner: meta.uid(),
-                    uid: self.system.uid,
-                })
+                Err(self.foreign(path, meta.uid()))
             }
             other => Ok(other?),
         }
@@ -221,11 +217,15 @@ impl HomeCheck<'_> {
         if owner == self.system.uid {
             return Ok(());
         }
-        Err(EnsureError::Foreign {
-            path: home.to_owned(),
+        Err(self.foreign(home, owner))
+    }
+
+    fn foreign(&self, path: &Path, owner: u32) -> EnsureError {
+        EnsureError::Foreign {
+            path: path.to_owned(),
             owner,
             uid: self.system.uid,
-        })
+        }
     }
 
     fn create(&self, path: &Path) -> Result<(), EnsureError> {
@@ -238,17 +238,10 @@ impl HomeCheck<'_> {
         };
         match hermes_fs::create_dir_all(path, mode) {
             Ok(()) => Ok(self.policy.hand_over(path)?),
-            Err(error) if is_refusal(&error) => {
-                let owner = hermes_fs::metadata(parent).map(|meta| meta.uid());
-                match owner {
-                    Ok(owner) if owner != self.system.uid => Err(EnsureError::Foreign {
-                        path: parent.to_owned(),
-                        owner,
-                        uid: self.system.uid,
-                    }),
-                    _ => Err(error.into()),
-                }
-            }
+            Err(error) if is_refusal(&error) => match hermes_fs::metadata(parent) {
+                Ok(meta) if meta.uid() != self.system.uid => Err(self.foreign(parent, meta.uid())),
+                _ => Err(error.into()),
+            },
             Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotADirectory) => {
                 Err(not_a_directory(parent))
             }

@@ -42,7 +42,7 @@ pub enum Error {
     UnknownSource { shown: String },
     #[error("{origin} is not a profile distribution: {reason}")]
     NotADistribution { origin: String, reason: String },
-    #[error("this distribution needs Hermes {required}, this is {current}")]
+    #[error("this distribution needs Hermes {required}; this is {current}")]
     Version { required: String, current: String },
     #[error("Profile '{name}' was not installed from a distribution")]
     NotInstalled { name: ProfileName },
@@ -76,10 +76,11 @@ impl Error {
         match self {
             Self::Name(error) => error.hint(),
             Self::Missing { name } => Some(format!(
-                "see which there are with: hermes profile list, or create it with: hermes profile create {name}"
+                "list the profiles with: hermes profile list, or create it with: hermes profile \
+                 create {name}"
             )),
             Self::Exists { name, .. } => Some(format!(
-                "pick another name, or look at it with: hermes profile show {name}"
+                "pick another name, or inspect it with: hermes profile show {name}"
             )),
             Self::MissingSource { .. } => {
                 Some("name an existing profile with --clone-from".to_owned())
@@ -90,16 +91,23 @@ impl Error {
             Self::LeftBehind { left, .. } => Some(format!("remove it by hand: {}", left.display())),
             Self::Yaml { path, .. } => Some(format!("correct {} and try again", path.display())),
             Self::UnknownSource { .. } => Some(
-                "give a URL such as https://github.com/user/repo or a directory with a distribution.yaml"
+                "give a URL such as https://github.com/user/repo or a directory with a \
+                 distribution.yaml"
                     .to_owned(),
             ),
             Self::NotADistribution { .. } => {
                 Some("a distribution has a distribution.yaml with a name at its top".to_owned())
             }
-            Self::Version { .. } => Some("update Hermes, or ask for an older distribution".to_owned()),
-            Self::NotInstalled { .. } => {
-                Some("only profiles made by 'hermes profile install' have a distribution".to_owned())
-            }
+            Self::Version { .. } => Some(
+                "update Hermes, or ask for an older \
+                distribution"
+                    .to_owned(),
+            ),
+            Self::NotInstalled { .. } => Some(
+                "only profiles made by 'hermes profile install' have a \
+                    distribution"
+                    .to_owned(),
+            ),
             Self::NoGit { .. } => Some("install git, or give a directory".to_owned()),
             Self::Git { .. } => Some("check the address and your access to it".to_owned()),
             Self::Step { .. } => None,

@@ -22,9 +22,10 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
     let lock = home.join("gateway.lock");
     match FileLock::is_held(&lock) {
         Ok(true) => {
-            let record = ProcessRecord::load(&home.join("gateway.pid"))
-                .or_else(|| ProcessRecord::load(&lock));
-            let pid = record.and_then(|record| record.live_pid());
+            let record = load_json(&home.join("gateway.pid"))
+                .filter(|record| pid_in(record).is_some())
+                .or_else(|| load_json(&lock));
+            let pid = record.and_then(|record| live_pid(&record));
             if pid.is_some_and(|pid| command_of_process(pid).is_some_and(|c| c.hosts_gateway())) {
                 return pid;
             }
@@ -44,37 +45,25 @@ fn pid_by_state(home: &Path) -> Option<u32> {
     if ENDED_STATES.contains(&name) {
         return None;
     }
-    let pid = ProcessRecord::from_value(&state)?.live_pid()?;
+    let pid = live_pid(&state)?;
     let command = command_of_process(pid)?;
     (command.hosts_gateway() && is_process_of_home(pid, &command, home)).then_some(pid)
 }
 
-/// A pid as gateways write it down.
-struct ProcessRecord {
-    pid: u32,
-    start_time: Option<u64>,
+/// The pid in a record as gateways write it: an object with `pid` and `start_time`, or a bare
+/// integer.
+fn pid_in(record: &Value) -> Option<u32> {
+    let pid = record.get("pid").unwrap_or(record).as_u64()?;
+    u32::try_from(pid).ok().filter(|pid| *pid > 0)
 }
 
-impl ProcessRecord {
-    fn load(path: &Path) -> Option<Self> {
-        Self::from_value(&load_json(path)?)
-    }
-
-    /// An object with `pid` and `start_time`, or a bare integer.
-    fn from_value(value: &Value) -> Option<Self> {
-        let pid = value.get("pid").unwrap_or(value).as_u64()?;
-        Some(Self {
-            pid: u32::try_from(pid).ok().filter(|pid| *pid > 0)?,
-            start_time: value.get("start_time").and_then(Value::as_u64),
-        })
-    }
-
-    /// The pid, if a live process has it that started when the record says.
-    fn live_pid(&self) -> Option<u32> {
-        let started = start_time_of(self.pid)?;
-        let same = self.start_time.is_none_or(|recorded| recorded == started);
-        (same && !is_zombie(self.pid) && identity_of(self.pid).is_some()).then_some(self.pid)
-    }
+/// The pid, if a live process has it that started when the record says.
+fn live_pid(record: &Value) -> Option<u32> {
+    let pid = pid_in(record)?;
+    let started = start_time_of(pid)?;
+    let recorded = record.get("start_time").and_then(Value::as_u64);
+    let same = recorded.is_none_or(|recorded| recorded == started);
+    (same && !is_zombie(pid) && identity_of(pid).is_some()).then_some(pid)
 }
 
 fn load_json(path: &Path) -> Option<Value> {

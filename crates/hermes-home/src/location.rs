@@ -51,15 +51,13 @@ pub enum LocationError {
 impl LocationError {
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoUserHome { .. } => {
-                "set HOME, or set HERMES_HOME to an absolute path".to_owned()
-            }
+        let advice = match self {
+            Self::NoUserHome { .. } => "set HOME, or set HERMES_HOME to an absolute path",
             Self::NoStartDirectory { .. } => {
                 "set HERMES_HOME to an absolute path, or change to a directory that exists"
-                    .to_owned()
             }
-        })
+        };
+        Some(advice.to_owned())
     }
 }
 

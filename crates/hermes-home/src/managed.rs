@@ -46,7 +46,7 @@ impl Managed {
                             sudo nixos-rebuild switch"
                 .to_owned(),
             Self::Homebrew => {
-                "reinstall with the wanted options: brew reinstall hermes-agent".to_owned()
+                "reinstall with the options you want: brew reinstall hermes-agent".to_owned()
             }
             Self::Other(name) => format!("change the settings through {name}"),
         }

@@ -75,7 +75,7 @@ pub enum SelectError {
     Location(#[from] LocationError),
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error("{file} names no profile: {source}")]
+    #[error("{file} does not name a profile: {source}")]
     StickyName { file: String, source: NameError },
     /// The flag names a profile that is not there.
     #[error("Profile '{name}' does not exist. Create it with: hermes profile create {name}")]
@@ -92,9 +92,7 @@ impl SelectError {
             Self::Location(error) => error.hint(),
             Self::Name(error) => error.hint(),
             Self::StickyName { .. } => Some("reset it with: hermes profile use default".to_owned()),
-            Self::Missing { .. } => {
-                Some("see which there are with: hermes profile list".to_owned())
-            }
+            Self::Missing { .. } => Some("list the profiles with: hermes profile list".to_owned()),
             Self::StickyMissing { file, .. } => Some(format!(
                 "{file} selects it; go back with: hermes profile use default"
             )),

@@ -33,24 +33,15 @@ pub fn has_skill(home: &Path, name: &str) -> bool {
 }
 
 /// Hands over the directories of skills until `take` says that it has enough.
-fn each_skill(home: &Path, take: &mut dyn FnMut(&Path) -> bool) {
-    let mut budget = MAX_ENTRIES;
-    walk(&home.join("skills"), MAX_DEPTH, &mut budget, take);
-}
-
-/// Whether to go on.
-fn walk(
-    directory: &Path,
-    depth: usize,
-    budget: &mut usize,
-    take: &mut dyn FnMut(&Path) -> bool,
-) -> bool {
-    // Missing or unreadable: there is nothing to find.
-    let entries = hermes_fs::read_dir(directory).unwrap_or_default();
-    for entry in entries {
-        *budget = budget.saturating_sub(1);
-        if *budget == 0 || depth == 0 {
-            return *budget > 0;
+pub fn each_skill(home: &Path, take: &mut dyn FnMut(&Path) -> bool) {
+    let mut looked_at = 0;
+    // The walk ends early once there is enough; that is no failure.
+    let _: Result<(), ()> = hermes_fs::walk(&home.join("skills"), &mut |relative, entry| {
+        // Missing or unreadable: there is nothing to find.
+        let Ok(entry) = entry else { return Ok(false) };
+        looked_at += 1;
+        if looked_at >= MAX_ENTRIES {
+            return Err(());
         }
         let name = entry.name.to_string_lossy();
         let is_dir = match entry.kind {
@@ -60,18 +51,17 @@ fn walk(
             Kind::File | Kind::Special => false,
         };
         if !is_dir || name.starts_with('.') || NOT_SKILLS.contains(&name.as_ref()) {
-            continue;
+            return Ok(false);
         }
-        let goes_on = if entry.path.join("SKILL.md").is_file() {
-            take(&entry.path)
-        } else {
-            entry.kind != Kind::Dir || walk(&entry.path, depth - 1, budget, take)
-        };
-        if !goes_on {
-            return false;
+        if entry.path.join("SKILL.md").is_file() {
+            return if take(&entry.path) {
+                Ok(false)
+            } else {
+                Err(())
+            };
         }
-    }
-    true
+        Ok(relative.components().count() < MAX_DEPTH)
+    });
 }
 
 #[cfg(test)]

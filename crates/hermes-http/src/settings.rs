@@ -55,7 +55,8 @@ impl HttpSettings {
         }
     }
 
-    /// A client to be: with our user agent and certificates, without redirects, retries and proxies.
+    /// A client to be: with our user agent and certificates, without redirects, retries and
+    /// proxies.
     pub fn builder(&self, scheme: Scheme) -> Result<ClientBuilder, String> {
         // Fails when the cryptography was chosen before, which is as good.
         drop(rustls::crypto::ring::default_provider().install_default());
@@ -116,7 +117,7 @@ fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let certificates = Certificate::from_pem_bundle(&bytes).unwrap_or_default();
     // A client that trusts nobody would blame the server.
     if certificates.is_empty() {
-        return Err(format!("{} holds no PEM certificates", path.display()));
+        return Err(format!("{} contains no PEM certificates", path.display()));
     }
     Ok(certificates)
 }

@@ -21,7 +21,6 @@ pub(crate) enum PrivatePlace {
     HermesSecrets,
     /// Settings, sessions and databases of Hermes, which only Hermes and the user change.
     HermesState,
-    /// Settings of the machine.
     System,
     /// A directory that macOS reaches through a link of the root directory.
     PlatformDirectory,
@@ -66,14 +65,14 @@ impl PrivatePlace {
     /// What it is, for messages: continues "it …".
     pub(crate) fn description(self) -> &'static str {
         match self {
-            Self::Credentials => "holds keys or credentials",
+            Self::Credentials => "contains keys or credentials",
             Self::ShellStartup => "is a start-up file of the user's shell",
-            Self::HermesSecrets => "holds credentials of Hermes",
-            Self::HermesState => "is changed by Hermes and the user only",
+            Self::HermesSecrets => "contains credentials of Hermes",
+            Self::HermesState => "may be changed only by Hermes and the user",
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
-            Self::Device => "is a device without an end",
-            Self::ProcessInternals => "shows the inside of a process",
+            Self::Device => "is an endless device",
+            Self::ProcessInternals => "exposes the inside of a process",
         }
     }
 }
@@ -81,73 +80,57 @@ impl PrivatePlace {
 /// What an entry of the list covers besides the path itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Everything below it.
     Tree,
     /// Copies beside it, as editors, upgrades and SQLite leave them: `.env.bak`, `state.db-wal`.
     Copies,
 }
 
-/// One entry: where it is, what it covers, what it holds.
-type Entry = (&'static str, Extent, PrivatePlace);
+/// Entries of one kind: where they are, with blanks between, what they cover, what they hold.
+type Entries = (&'static str, Extent, PrivatePlace);
 
 /// Relative to the home directory of an account.
-const IN_HOME: &[Entry] = &[
-    (".ssh", Tree, Credentials),
-    (".aws", Tree, Credentials),
-    (".gnupg", Tree, Credentials),
-    (".kube", Tree, Credentials),
-    (".docker", Tree, Credentials),
-    (".azure", Tree, Credentials),
-    (".config/gh", Tree, Credentials),
-    (".config/gcloud", Tree, Credentials),
-    (".netrc", Copies, Credentials),
-    (".pgpass", Copies, Credentials),
-    (".npmrc", Copies, Credentials),
-    (".pypirc", Copies, Credentials),
-    (".git-credentials", Copies, Credentials),
-    (".bashrc", Copies, ShellStartup),
-    (".bash_profile", Copies, ShellStartup),
-    (".bash_login", Copies, ShellStartup),
-    (".profile", Copies, ShellStartup),
-    (".zshrc", Copies, ShellStartup),
-    (".zprofile", Copies, ShellStartup),
-    (".zshenv", Copies, ShellStartup),
-    (".zlogin", Copies, ShellStartup),
-    (".kshrc", Copies, ShellStartup),
-    (".cshrc", Copies, ShellStartup),
-    (".tcshrc", Copies, ShellStartup),
+const IN_HOME: &[Entries] = &[
+    (
+        ".ssh .aws .gnupg .kube .docker .azure .config/gh .config/gcloud",
+        Tree,
+        Credentials,
+    ),
+    (
+        ".netrc .pgpass .npmrc .pypirc .git-credentials",
+        Copies,
+        Credentials,
+    ),
+    (
+        ".bashrc .bash_profile .bash_login .profile .zshrc .zprofile .zshenv .zlogin .kshrc .cshrc \
+         .tcshrc",
+        Copies,
+        ShellStartup,
+    ),
     (".config/fish", Tree, ShellStartup),
 ];
 
 /// Relative to a Hermes home: the root's or a profile's.
-const IN_HERMES_HOME: &[Entry] = &[
-    (".env", Copies, HermesSecrets),
-    (".anthropic_oauth.json", Copies, HermesSecrets),
-    ("auth.json", Copies, HermesSecrets),
-    ("auth.lock", Copies, HermesSecrets),
-    ("auth/google_oauth.json", Copies, HermesSecrets),
-    ("webhook_subscriptions.json", Copies, HermesSecrets),
-    ("cache/bws_cache", Copies, HermesSecrets),
-    ("cache/op_cache", Copies, HermesSecrets),
-    ("mcp-tokens", Tree, HermesSecrets),
-    ("pairing", Tree, HermesSecrets),
-    ("config.yaml", Copies, HermesState),
-    ("config.yml", Copies, HermesState),
-    ("state.db", Copies, HermesState),
+const IN_HERMES_HOME: &[Entries] = &[
+    (
+        ".env .anthropic_oauth.json auth.json auth.lock auth/google_oauth.json \
+         webhook_subscriptions.json cache/bws_cache cache/op_cache",
+        Copies,
+        HermesSecrets,
+    ),
+    ("mcp-tokens pairing", Tree, HermesSecrets),
+    ("config.yaml config.yml state.db", Copies, HermesState),
     ("sessions", Tree, HermesState),
 ];
 
 /// Absolute; of two entries for one path the first counts.
-const ON_MACHINE: &[Entry] = &[
-    ("/etc", Tree, System),
-    ("/boot", Tree, System),
-    ("/usr/lib/systemd", Tree, System),
-    ("/private/etc", Tree, System),
-    ("/private/var/folders", Tree, PlatformDirectory),
-    ("/private/var/tmp", Tree, PlatformDirectory),
+const ON_MACHINE: &[Entries] = &[
+    ("/etc /boot /usr/lib/systemd /private/etc", Tree, System),
+    (
+        "/private/var/folders /private/var/tmp /private/tmp /private/home",
+        Tree,
+        PlatformDirectory,
+    ),
     ("/private/var", Tree, System),
-    ("/private/tmp", Tree, PlatformDirectory),
-    ("/private/home", Tree, PlatformDirectory),
 ];
 
 /// Below `/proc`.
@@ -202,8 +185,10 @@ pub(crate) fn named_anywhere(path: &Path) -> Option<PrivatePlace> {
     suffixes(path).find_map(in_home)
 }
 
-/// Whether a file of a Hermes home, named relative to it, must not go along to a container or another
-/// machine: the stores of the home itself and of its profiles. A file that a skill keeps under the same
+/// Whether a file of a Hermes home, named relative to it, must not go along to a container or
+/// another
+/// machine: the stores of the home itself and of its profiles. A file that a skill keeps under the
+/// same
 /// name is the skill's, and may be declared.
 pub fn refuses_carrying(relative: &Path) -> bool {
     in_hermes_home(relative).is_some_and(|found| found.refuses(Access::Carry))
@@ -220,17 +205,26 @@ fn suffixes(path: &Path) -> impl Iterator<Item = &Path> {
 
 /// The entries of a home, for callers that follow links at the entries themselves.
 pub(crate) fn entries_of_home() -> impl Iterator<Item = (&'static str, PrivatePlace)> {
-    IN_HOME.iter().map(|&(path, _, place)| (path, place))
+    single_entries(IN_HOME).map(|(path, _, place)| (path, place))
 }
 
 /// The entries of a Hermes home, likewise.
 pub(crate) fn entries_of_hermes_home() -> impl Iterator<Item = (&'static str, PrivatePlace)> {
-    IN_HERMES_HOME.iter().map(|&(path, _, place)| (path, place))
+    single_entries(IN_HERMES_HOME).map(|(path, _, place)| (path, place))
 }
 
-fn find(entries: &[Entry], path: &Path) -> Option<PrivatePlace> {
+fn single_entries(
+    entries: &'static [Entries],
+) -> impl Iterator<Item = (&'static str, Extent, PrivatePlace)> {
+    let split = |&(paths, extent, place): &'static Entries| {
+        paths.split(' ').map(move |path| (path, extent, place))
+    };
+    entries.iter().flat_map(split)
+}
+
+fn find(entries: &'static [Entries], path: &Path) -> Option<PrivatePlace> {
     let text = path.to_string_lossy();
-    let found = entries.iter().find(|(entry, extent, _)| {
+    let found = single_entries(entries).find(|(entry, extent, _)| {
         let parts = text.split_at_checked(entry.len());
         parts.is_some_and(|(head, rest)| {
             // Names that differ in case only are one file on many disks.
@@ -240,7 +234,7 @@ fn find(entries: &[Entry], path: &Path) -> Option<PrivatePlace> {
                     || (*extent == Copies && rest.starts_with(['.', '~', '-'])))
         })
     });
-    found.map(|&(_, _, place)| place)
+    found.map(|(_, _, place)| place)
 }
 
 #[cfg(test)]

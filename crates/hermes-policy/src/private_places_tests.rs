@@ -24,9 +24,9 @@ fn listed() -> Vec<(PathBuf, PrivatePlace)> {
     ];
     let mut all = Vec::new();
     for (entries, base) in bases {
-        for (entry, extent, place) in entries {
+        for (entry, extent, place) in single_entries(entries) {
             let path = if base.is_empty() {
-                (*entry).to_owned()
+                entry.to_owned()
             } else {
                 format!("{base}/{entry}")
             };
@@ -34,8 +34,8 @@ fn listed() -> Vec<(PathBuf, PrivatePlace)> {
                 Tree => [format!("{path}/x"), format!("{path}/x/y")],
                 Copies => [format!("{path}.bak"), format!("{path}~")],
             };
-            all.push((PathBuf::from(path), *place));
-            all.extend(covered.map(|path| (PathBuf::from(path), *place)));
+            all.push((PathBuf::from(path), place));
+            all.extend(covered.map(|path| (PathBuf::from(path), place)));
         }
     }
     all.extend([

@@ -1,28 +1,27 @@
 //! A running child: who it is, its pipes, how it ends.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, waitid,
     waitpid,
 };
 
-use crate::clone::Cloned;
+use crate::clone::{self, Cloned};
 use crate::{
-    ChildSpec, Error, Group, KillTiming, ProcessTree, Result, first_readable, kill_tree,
+    ChildSpec, Error, Group, KillTiming, ProcessTree, Result, Streams, first_readable, kill_tree,
     start_time_of,
 };
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// By itself, with this code.
     Exited(i32),
-    /// By this signal.
     Signalled(i32),
 }
 
@@ -75,7 +74,6 @@ pub struct Child {
     mark: String,
     kill_on_drop: bool,
     status: Option<ExitStatus>,
-    /// Our ends of its input, output and errors.
     pipes: [Option<OwnedFd>; 3],
 }
 
@@ -231,4 +229,92 @@ impl Drop for Child {
             drop(self.wait());
         }
     }
+}
+
+impl ChildSpec {
+    /// Starts the program.
+    pub fn spawn(self) -> Result<Child> {
+        if let Some(cwd) = &self.cwd
+            && !cwd.is_dir()
+        {
+            // The system reports a missing directory as if the program were missing.
+            return Err(Error::MissingDirectory {
+                program: self.program,
+                cwd: cwd.clone(),
+            });
+        }
+        let program = self.program.clone();
+        self.start()
+            .map_err(|source| Error::Start { program, source })
+    }
+
+    /// Lends our terminal to the child and waits until it ends.
+    pub fn run_interactive(mut self) -> Result<ExitStatus> {
+        self.streams = Streams::Inherited;
+        self.group = Group::Shared;
+        self.spawn()?.wait()
+    }
+
+    fn start(mut self) -> io::Result<Child> {
+        let streams = std::mem::replace(&mut self.streams, Streams::Inherited);
+        let is_terminal = matches!(streams, Streams::Terminal(_));
+        let mut ours = [None, None, None];
+        let theirs = match streams {
+            Streams::Inherited => None,
+            Streams::Pipes { input } => {
+                let [our_input, our_output, our_errors] = &mut ours;
+                let input = if input {
+                    let (reader, writer) = io::pipe()?;
+                    *our_input = Some(writer.into());
+                    reader.into()
+                } else {
+                    null()?
+                };
+                Some([input, output_pipe(our_output)?, output_pipe(our_errors)?])
+            }
+            Streams::Given { input, output } => {
+                let output = output.map_or_else(null, Ok)?;
+                let input = input.map_or_else(null, Ok)?;
+                Some([input, output.try_clone()?, output])
+            }
+            Streams::Terminal(terminal) => {
+                Some([terminal.try_clone()?, terminal.try_clone()?, terminal])
+            }
+        };
+        let theirs = match theirs {
+            Some([input, output, errors]) => Some([
+                above_standard(input)?,
+                above_standard(output)?,
+                above_standard(errors)?,
+            ]),
+            None => None,
+        };
+        let numbers = theirs
+            .as_ref()
+            .map(|streams| streams.each_ref().map(AsRawFd::as_raw_fd));
+        let started = clone::start(&self, numbers, is_terminal)?;
+        Ok(Child::new(started, self, ours))
+        // Our copies of the child's descriptors go here, before anyone waits for the end of a pipe.
+    }
+}
+
+/// A pipe for output: puts our end into `ours` and returns the child's.
+fn output_pipe(ours: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
+    let (reader, writer) = io::pipe()?;
+    *ours = Some(reader.into());
+    Ok(writer.into())
+}
+
+fn null() -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
+}
+
+/// A program that was started with a standard stream closed gets that number for something else; the
+/// descriptor must not be overwritten before it has been passed on.
+fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    if descriptor.as_raw_fd() > 2 {
+        return Ok(descriptor);
+    }
+    Ok(fcntl_dupfd_cloexec(&descriptor, 3)?)
 }

@@ -21,7 +21,6 @@ use crate::{ChildSpec, Group};
 
 /// Room for what runs in the child before it becomes the program: 64 KiB.
 const STACK_WORDS: usize = 4096;
-/// Signals there are.
 const LAST_SIGNAL: c_int = 64;
 
 /// A child and the descriptor that becomes readable when it ends.
@@ -91,7 +90,7 @@ impl Prepared<'_> {
     /// Returns when the child has become the program or has given up.
     #[expect(
         unsafe_code,
-        reason = "no safe interface starts a child in borrowed memory"
+        reason = "there is no safe interface for starting a child in borrowed memory"
     )]
     fn clone_and_wait(&self) -> io::Result<Cloned> {
         let mut stack = Box::<[u128]>::new_uninit_slice(STACK_WORDS);
@@ -122,7 +121,9 @@ impl Prepared<'_> {
             pid
         };
         let Some(pid) = Pid::from_raw(pid) else {
-            return Err(io::Error::other("the system gave a child no number"));
+            return Err(io::Error::other(
+                "the system returned no process id for the child",
+            ));
         };
         if exit < 0 {
             // A child that cannot be watched must not run.
@@ -212,7 +213,10 @@ extern "C" fn become_program(prepared: *mut c_void) -> c_int {
 
 /// Resets every handler, and SIGPIPE, which Rust programs ignore from their start. What was ignored
 /// when we started stays ignored.
-#[expect(unsafe_code, reason = "nothing safe tells how a signal is handled")]
+#[expect(
+    unsafe_code,
+    reason = "there is no safe interface for reading a signal's handler"
+)]
 unsafe fn default_handlers() {
     for signal in 1..=LAST_SIGNAL {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
@@ -234,7 +238,7 @@ unsafe fn default_handlers() {
     }
 }
 
-#[expect(unsafe_code, reason = "the number of the last error")]
+#[expect(unsafe_code, reason = "reads errno")]
 fn errno() -> c_int {
     // SAFETY: the address of a number of this thread.
     unsafe { *libc::__errno_location() }

@@ -18,7 +18,6 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 pub enum EndSignal {
     /// SIGINT: Ctrl-C.
     Interrupt,
-    /// SIGTERM.
     Terminate,
     /// SIGHUP: the terminal is gone.
     HangUp,
@@ -101,7 +100,10 @@ impl AsFd for EndSignals {
     }
 }
 
-#[expect(unsafe_code, reason = "nothing safe tells how a signal is handled")]
+#[expect(
+    unsafe_code,
+    reason = "there is no safe interface for reading a signal's handler"
+)]
 fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: asks for the present action only and writes it to memory of that type, which is valid

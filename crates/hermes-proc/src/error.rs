@@ -10,54 +10,24 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A process operation that did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The program is not there or may not be executed.
     #[error("could not start {}: {source}", program.display())]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The directory in which the child should run is missing.
+    Start { program: PathBuf, source: io::Error },
     #[error("could not start {} in {}: no such directory", program.display(), cwd.display())]
-    MissingDirectory {
-        /// The program.
-        program: PathBuf,
-        /// The directory.
-        cwd: PathBuf,
-    },
-    /// A child was still running at its deadline and has been killed.
-    #[error("{} did not finish within {} s and was stopped", program.display(), limit.as_secs_f32())]
-    Deadline {
-        /// The program.
-        program: PathBuf,
-        /// The deadline.
-        limit: Duration,
-    },
-    /// Waiting for a child or reading its output failed.
+    MissingDirectory { program: PathBuf, cwd: PathBuf },
+    #[error("{} did not finish within {} s and was \
+        stopped", program.display(), limit.as_secs_f32())]
+    Deadline { program: PathBuf, limit: Duration },
     #[error("lost track of {}: {source}", program.display())]
-    Wait {
-        /// The program.
-        program: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A live process could not be opened or signalled.
+    Wait { program: PathBuf, source: io::Error },
     #[error("could not {action} process {pid}: {source}")]
     Signal {
         /// Verb that completes "could not … process N".
         action: &'static str,
-        /// The process.
         pid: u32,
-        /// What the operating system said.
         source: io::Error,
     },
-    /// A process survived SIGKILL for longer than we wait.
-    #[error("process {pid} is still there after SIGKILL")]
-    Unkillable {
-        /// The process.
-        pid: u32,
-    },
+    #[error("process {pid} is still running after SIGKILL")]
+    Unkillable { pid: u32 },
 }
 
 impl Error {
@@ -81,7 +51,7 @@ impl Error {
             Self::Signal { source, pid, .. } => (source.kind() == io::ErrorKind::PermissionDenied)
                 .then(|| format!("process {pid} belongs to another user; stop it as that user")),
             Self::Unkillable { .. } => {
-                Some("it waits for a device or a network disk; try again later".to_owned())
+                Some("it is waiting for a device or a network disk; try again later".to_owned())
             }
             Self::Wait { .. } => None,
         }

@@ -40,18 +40,14 @@ const MESSAGE_LIMIT: usize = 300;
 /// Why git did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// Git is not on PATH.
     #[error("git is not installed")]
     Missing,
-    /// Git could not be run, or took too long.
     #[error(transparent)]
     Process(#[from] Error),
-    /// Git refused.
     #[error("git {command}: {message}")]
     Refused {
         /// The command, such as `rev-parse`.
         command: String,
-        /// What git printed about it.
         message: String,
     },
 }
@@ -59,7 +55,6 @@ pub enum GitError {
 /// Limits of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct GitLimits {
-    /// How long git may take.
     pub timeout: Duration,
     /// Bytes of its output that are kept.
     pub max_output: usize,

@@ -19,7 +19,6 @@ pub enum HomeMode {
     /// The profile's in containers, the account's on hosts.
     #[default]
     Auto,
-    /// The account's.
     Real,
     /// The profile's, where there is one.
     Profile,
@@ -27,7 +26,7 @@ pub enum HomeMode {
 
 /// A word that is no home mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no home mode; auto, real and profile are")]
+#[error("unknown home mode '{0}'; use auto, real or profile")]
 pub struct UnknownHomeMode(String);
 
 impl HomeMode {
@@ -57,22 +56,18 @@ impl FromStr for HomeMode {
 /// What the decision depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct HomeFacts<'a> {
-    /// The mode.
     pub mode: HomeMode,
-    /// Whether this process runs in a container.
     pub is_container: bool,
-    /// Home of the profile, resolved.
     pub hermes_home: &'a Path,
     /// The inherited `HERMES_REAL_HOME`.
     pub inherited_real_home: Option<&'a OsStr>,
     /// The inherited `HOME`.
     pub inherited_home: Option<&'a OsStr>,
-    /// Home of the account in the password file.
     pub account_home: Option<&'a Path>,
 }
 
-/// The HOME of children, decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The HOME of children, decided. By default they keep the one they inherit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildHome {
     mode: HomeMode,
     is_container: bool,
@@ -83,8 +78,9 @@ pub struct ChildHome {
     choice: Choice,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Choice {
+    #[default]
     Unchanged,
     Real,
     Profile,
@@ -125,19 +121,6 @@ impl ChildHome {
             real_home: real_home.unwrap_or_else(|| PathBuf::from("/tmp")),
             inherited: inherited.filter(|path| !path.as_os_str().is_empty()),
             choice,
-        }
-    }
-
-    /// Children keep the HOME they inherit.
-    pub fn unchanged(real_home: PathBuf) -> Self {
-        Self {
-            mode: HomeMode::Auto,
-            is_container: false,
-            profile_home: PathBuf::new(),
-            inherited: Some(real_home.clone()),
-            real_home,
-            real_home_is_known: true,
-            choice: Choice::Unchanged,
         }
     }
 
@@ -195,11 +178,8 @@ impl ChildHome {
 /// What stands where a link into the real home belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkState {
-    /// The real home has nothing to link to.
     NoSource,
-    /// The link is there and leads to the real home.
     Linked,
-    /// Nothing is there.
     Missing,
     /// A link that leads nowhere, or to a home the account had before.
     Stale,
@@ -212,17 +192,12 @@ pub enum LinkState {
 pub enum LinkOutcome {
     /// It was right already, or somebody else was faster.
     Present,
-    /// It was made.
     Made,
-    /// A stale link was replaced.
     Replaced,
     /// Something else has its name and was left alone.
     Occupied,
-    /// There is nothing to link to.
     NoSource,
-    /// The entry is not a path inside a home.
     BadEntry,
-    /// The system refused.
     Failed(String),
 }
 

@@ -1,5 +1,5 @@
 //! Tests of the HOME policy.
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

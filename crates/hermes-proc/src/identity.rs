@@ -3,7 +3,6 @@
 //! Pids are given out again. A record written yesterday is only about a running process if start
 //! time and boot agree; nothing here compares pids alone.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::linux;
@@ -11,7 +10,6 @@ use crate::linux;
 /// A process that cannot be mistaken for a later one with the same pid.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProcessIdentity {
-    /// Its number.
     pub pid: u32,
     /// When it started, in clock ticks since boot: field 22 of `/proc/<pid>/stat`.
     pub start_time: u64,
@@ -55,11 +53,6 @@ pub fn is_same_live_process(identity: &ProcessIdentity) -> bool {
 /// Whether the process has ended and only waits for its parent to notice.
 pub fn is_zombie(pid: u32) -> bool {
     linux::stat(pid).is_some_and(linux::Stat::has_ended)
-}
-
-/// The argument vector of a process. `None` if it is gone or shows none (zombies, kernel threads).
-pub fn command_line(pid: u32) -> Option<Vec<OsString>> {
-    linux::command_line(pid).filter(|arguments| !arguments.is_empty())
 }
 
 /// The parent of this process, its parent, and so on up to the first process.
@@ -114,7 +107,7 @@ mod tests {
     fn unknown_pid_has_no_identity() {
         assert_eq!(identity_of(u32::MAX), None);
         assert_eq!(identity_of(0), None);
-        assert_eq!(command_line(u32::MAX), None);
+        assert_eq!(linux::command_line(u32::MAX), None);
     }
 
     #[test]
@@ -128,7 +121,7 @@ mod tests {
     #[test]
     fn our_own_command_line_and_user_are_visible() {
         let me = std::process::id();
-        let shown = command_line(me).unwrap();
+        let shown = linux::command_line(me).unwrap();
         assert_eq!(shown.first(), std::env::args_os().next().as_ref());
         assert!(linux::pids_of_user(rustix::process::geteuid().as_raw()).contains(&me));
     }

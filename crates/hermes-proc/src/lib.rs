@@ -34,10 +34,10 @@ pub use error::{Error, Result};
 pub use file_watch::{FileWatch, WaitEnd};
 pub use git::{Git, GitError, GitLimits};
 pub use identity::{
-    ProcessIdentity, age_of, ancestors_of_self, command_line, identity_of, is_same_live_process,
-    is_zombie, start_time_of,
+    ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,
+    start_time_of,
 };
-pub use linux::{environment as environment_of, pids_of_user};
+pub use linux::{command_line, environment as environment_of, pids_of_user};
 pub use lookup::find_on_path;
 pub use marks::{MarkedProcess, kill_marked, processes_marked};
 pub use poll::{PollSet, Watched, first_readable, read_once};

@@ -19,13 +19,9 @@ const STAT_LIMIT: u64 = 64 * 1024;
 pub(crate) struct Stat {
     /// State letter: `R`, `S`, `Z`, …
     pub(crate) state: u8,
-    /// Parent's pid.
     pub(crate) parent: u32,
-    /// Process group.
     pub(crate) group: u32,
-    /// Session.
     pub(crate) session: u32,
-    /// How many threads it has.
     pub(crate) threads: u32,
     /// Clock ticks from boot to start.
     pub(crate) start_time: u64,
@@ -56,9 +52,11 @@ pub(crate) fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-pub(crate) fn command_line(pid: u32) -> Option<Vec<OsString>> {
+/// The argument vector of a process. `None` if it is gone or shows none (zombies, kernel threads).
+pub fn command_line(pid: u32) -> Option<Vec<OsString>> {
     let bytes = read(pid, "cmdline", ARGUMENTS_LIMIT)?;
-    Some(split_at_nul(&bytes).map(OsStr::to_owned).collect())
+    let arguments: Vec<_> = split_at_nul(&bytes).map(OsStr::to_owned).collect();
+    (!arguments.is_empty()).then_some(arguments)
 }
 
 /// The environment a process was started with. `None` if it is gone or belongs to someone else.

@@ -16,9 +16,7 @@ const REFRESH_INTERVAL: Duration = Duration::from_millis(25);
 /// A live process with the variables that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedProcess {
-    /// Who it is.
     pub identity: ProcessIdentity,
-    /// Whether it leads a session.
     pub leads_session: bool,
     /// The values, in the order in which the names were given.
     pub values: Vec<OsString>,

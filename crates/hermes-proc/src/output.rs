@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 
 use crate::read_once;
 
-/// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
 
 /// Which bytes of an output are kept, and at most how many.

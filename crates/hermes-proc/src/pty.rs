@@ -13,7 +13,6 @@ use rustix::termios::{Winsize, tcsetwinsize};
 pub struct Pty {
     /// Our end: what is written here is typed, what is read here was shown.
     pub controller: File,
-    /// The program's end, for its standard streams.
     pub terminal: OwnedFd,
 }
 

@@ -25,9 +25,7 @@ pub struct ProcessHandle {
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// On SIGTERM, within the time it was given.
     Gracefully,
-    /// By SIGKILL.
     Killed,
 }
 

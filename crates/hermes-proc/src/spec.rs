@@ -5,33 +5,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::fcntl_dupfd_cloexec;
-
-use crate::child::{Child, ExitStatus};
-use crate::streamed::{Captured, StreamedChild};
+use crate::EnvPlan;
 use crate::tree::MARK;
-use crate::{EnvPlan, Error, Result, clone};
 
 /// A program to start. [`ChildSpec::new`] has the usual values of all but the first fields.
 #[derive(Debug)]
 pub struct ChildSpec {
     /// Path of the program; see [`crate::find_on_path`].
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
-    /// All variables it sees.
     pub env: ChildEnv,
     /// Where it runs; the parent's directory if `None`.
     pub cwd: Option<PathBuf>,
-    /// Its standard streams.
     pub streams: Streams,
-    /// The process group it belongs to.
     pub group: Group,
     /// Descriptors it gets under the numbers they have here. All others stay ours.
     pub inherited: Vec<OwnedFd>,
@@ -44,18 +33,14 @@ pub struct ChildSpec {
 /// Standard streams of a child.
 #[derive(Debug)]
 pub enum Streams {
-    /// Ours.
     Inherited,
     /// Pipes, whose other ends the [`Child`] has. Without an input it reads from `/dev/null`.
     Pipes {
-        /// Whether the input is a pipe, too.
         input: bool,
     },
     /// These descriptors, or `/dev/null`; errors go where the output goes.
     Given {
-        /// What the child reads.
         input: Option<OwnedFd>,
-        /// What it writes to.
         output: Option<OwnedFd>,
     },
     /// A terminal, which becomes the controlling one of the child's session.
@@ -140,103 +125,4 @@ impl ChildSpec {
             kill_on_drop: true,
         }
     }
-
-    /// Starts the program.
-    pub fn spawn(self) -> Result<Child> {
-        if let Some(cwd) = &self.cwd
-            && !cwd.is_dir()
-        {
-            // The system reports a missing directory as if the program were missing.
-            return Err(Error::MissingDirectory {
-                program: self.program,
-                cwd: cwd.clone(),
-            });
-        }
-        let program = self.program.clone();
-        self.start()
-            .map_err(|source| Error::Start { program, source })
-    }
-
-    /// Lends our terminal to the child and waits until it ends.
-    pub fn run_interactive(mut self) -> Result<ExitStatus> {
-        self.streams = Streams::Inherited;
-        self.group = Group::Shared;
-        self.spawn()?.wait()
-    }
-
-    /// Runs the child without input and keeps at most `max_output` bytes of each output stream.
-    /// At `limit` the child and its group are killed, and that is an error.
-    pub fn run_captured(self, limit: Duration, max_output: usize) -> Result<Captured> {
-        StreamedChild::start(self, false, limit, max_output)?.finish()
-    }
-
-    /// Starts the child with an open input, to be written to or read from while it runs. At `limit`
-    /// the child and its group are killed; of what is not read, at most `max_output` bytes are kept
-    /// of each output stream.
-    pub fn start_streamed(self, limit: Duration, max_output: usize) -> Result<StreamedChild> {
-        StreamedChild::start(self, true, limit, max_output)
-    }
-
-    fn start(mut self) -> io::Result<Child> {
-        let streams = std::mem::replace(&mut self.streams, Streams::Inherited);
-        let is_terminal = matches!(streams, Streams::Terminal(_));
-        let mut ours = [None, None, None];
-        let theirs = match streams {
-            Streams::Inherited => None,
-            Streams::Pipes { input } => {
-                let [our_input, our_output, our_errors] = &mut ours;
-                let input = if input {
-                    let (reader, writer) = io::pipe()?;
-                    *our_input = Some(writer.into());
-                    reader.into()
-                } else {
-                    null()?
-                };
-                Some([input, output_pipe(our_output)?, output_pipe(our_errors)?])
-            }
-            Streams::Given { input, output } => {
-                let output = output.map_or_else(null, Ok)?;
-                let input = input.map_or_else(null, Ok)?;
-                Some([input, output.try_clone()?, output])
-            }
-            Streams::Terminal(terminal) => {
-                Some([terminal.try_clone()?, terminal.try_clone()?, terminal])
-            }
-        };
-        let theirs = match theirs {
-            Some([input, output, errors]) => Some([
-                above_standard(input)?,
-                above_standard(output)?,
-                above_standard(errors)?,
-            ]),
-            None => None,
-        };
-        let numbers = theirs
-            .as_ref()
-            .map(|streams| streams.each_ref().map(AsRawFd::as_raw_fd));
-        let started = clone::start(&self, numbers, is_terminal)?;
-        Ok(Child::new(started, self, ours))
-        // Our copies of the child's descriptors go here, before anyone waits for the end of a pipe.
-    }
-}
-
-/// A pipe for output: puts our end into `ours` and returns the child's.
-fn output_pipe(ours: &mut Option<OwnedFd>) -> io::Result<OwnedFd> {
-    let (reader, writer) = io::pipe()?;
-    *ours = Some(reader.into());
-    Ok(writer.into())
-}
-
-fn null() -> io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
-}
-
-/// A program that was started with a standard stream closed gets that number for something else; the
-/// descriptor must not be overwritten before it has been passed on.
-fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
-    if descriptor.as_raw_fd() > 2 {
-        return Ok(descriptor);
-    }
-    Ok(fcntl_dupfd_cloexec(&descriptor, 3)?)
 }

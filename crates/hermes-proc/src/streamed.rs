@@ -20,13 +20,9 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// What a captured child left.
 #[derive(Debug)]
 pub struct Captured {
-    /// How it ended.
     pub status: ExitStatus,
-    /// The beginning of its standard output.
     pub stdout: Vec<u8>,
-    /// The beginning of its standard error.
     pub stderr: Vec<u8>,
-    /// Whether either was cut at the cap.
     pub truncated: bool,
 }
 
@@ -46,10 +42,8 @@ pub struct StreamedChild {
     stderr: Output,
 }
 
-/// What a round of waiting brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// There is standard output to read.
     Output,
     /// Something else happened and was dealt with, or the child takes more input.
     Other,
@@ -57,13 +51,23 @@ enum Event {
     TimeUp,
 }
 
+impl ChildSpec {
+    /// Runs the child without input and keeps at most `max_output` bytes of each output stream.
+    /// At `limit` the child and its group are killed, and that is an error.
+    pub fn run_captured(self, limit: Duration, max_output: usize) -> Result<Captured> {
+        StreamedChild::start(self, false, limit, max_output)?.finish()
+    }
+
+    /// Starts the child with an open input, to be written to or read from while it runs. At `limit`
+    /// the child and its group are killed; of what is not read, at most `max_output` bytes are kept
+    /// of each output stream.
+    pub fn start_streamed(self, limit: Duration, max_output: usize) -> Result<StreamedChild> {
+        StreamedChild::start(self, true, limit, max_output)
+    }
+}
+
 impl StreamedChild {
-    pub(crate) fn start(
-        mut spec: ChildSpec,
-        input: bool,
-        limit: Duration,
-        max_output: usize,
-    ) -> Result<Self> {
+    fn start(mut spec: ChildSpec, input: bool, limit: Duration, max_output: usize) -> Result<Self> {
         spec.streams = Streams::Pipes { input };
         let mut child = spec.spawn()?;
         let input = child.take_stdin();

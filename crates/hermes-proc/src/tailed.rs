@@ -19,7 +19,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Limits of a command that is run by [`ChildSpec::run_tailed`].
 #[derive(Debug, Clone, Copy)]
 pub struct TailLimits {
-    /// How long it may run.
     pub timeout: Duration,
     /// From SIGTERM to SIGKILL when its time is up.
     pub grace: Duration,
@@ -32,11 +31,8 @@ pub struct TailLimits {
 pub struct Tailed {
     /// How it ended; `None` if its time was up.
     pub status: Option<ExitStatus>,
-    /// The end of its output.
     pub output: Vec<u8>,
-    /// Whether there was more.
     pub truncated: bool,
-    /// How long it ran.
     pub duration: Duration,
 }
 
@@ -56,7 +52,7 @@ impl ChildSpec {
         let began = Instant::now();
         let mut child = self.spawn()?;
         let mut tail = Output::new(Some(reader.into()), Keep::Last(limits.keep));
-        let in_time = read_until_end(&child, &mut tail, began + limits.timeout)
+        let in_time = read_until_end(Some(&child), &mut tail, began + limits.timeout)
             .map_err(|source| child.lost(source))?;
         let duration = began.elapsed();
         let status = child.kill_tree(KillTiming {
@@ -68,7 +64,8 @@ impl ChildSpec {
             timeout: KILL_TIMEOUT,
             force: true,
         })?;
-        drain(&mut tail).map_err(|source| child.lost(source))?;
+        read_until_end(None, &mut tail, Instant::now() + DRAIN)
+            .map_err(|source| child.lost(source))?;
         Ok(Tailed {
             status: in_time.then_some(status),
             truncated: tail.truncated,
@@ -78,12 +75,13 @@ impl ChildSpec {
     }
 }
 
-/// Reads until the child has ended; `false` if the deadline came first.
-fn read_until_end(child: &Child, tail: &mut Output, deadline: Instant) -> io::Result<bool> {
-    loop {
+/// Reads until the child has ended, or without one until the pipe has; `false` if the deadline came
+/// first.
+fn read_until_end(child: Option<&Child>, tail: &mut Output, deadline: Instant) -> io::Result<bool> {
+    while child.is_some() || tail.pipe.is_some() {
         let left = deadline.saturating_duration_since(Instant::now());
         let mut set = PollSet::new();
-        let exit = set.readable([child]);
+        let exit = set.readable(child);
         let output = set.readable(tail.pipe.as_ref());
         set.wait(left)?;
         let has_ended = set.is_ready(&exit);
@@ -96,19 +94,5 @@ fn read_until_end(child: &Child, tail: &mut Output, deadline: Instant) -> io::Re
             return Ok(has_ended);
         }
     }
-}
-
-/// Reads what is still in the pipe.
-fn drain(tail: &mut Output) -> io::Result<()> {
-    let deadline = Instant::now() + DRAIN;
-    while tail.pipe.is_some() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let mut set = PollSet::new();
-        set.readable(tail.pipe.as_ref());
-        if !set.wait(left)? {
-            break;
-        }
-        tail.fill()?;
-    }
-    Ok(())
+    Ok(true)
 }

@@ -44,7 +44,6 @@ pub struct KillTiming {
     pub grace: Duration,
     /// From SIGKILL to giving up.
     pub timeout: Duration,
-    /// Whether SIGKILL is sent at all.
     pub force: bool,
 }
 
@@ -61,9 +60,7 @@ impl Default for KillTiming {
 /// What a kill left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KillOutcome {
-    /// Processes that are still there.
     pub survivors: Vec<u32>,
-    /// Whether SIGKILL was needed.
     pub forced: bool,
 }
 

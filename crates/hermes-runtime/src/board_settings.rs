@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hermes_board::KanbanSettings;
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::{DispatchFlags, DispatchSettings, WorkerSetup};
+use hermes_board::dispatch::WorkerSetup;
+use hermes_board::{DispatchFlags, KanbanSettings};
 use hermes_config::{Config, Environment, Sources, vars};
 use hermes_tools::ToolSelection;
 
@@ -13,29 +13,35 @@ use crate::context::Context;
 
 /// The settings of boards.
 pub fn kanban_settings(context: &Context) -> KanbanSettings {
-    KanbanSettings::resolve(context.config(), &context.env, memory_bytes())
+    resolve(context, &DispatchFlags::default())
 }
 
 /// The settings of the dispatcher, with flags over them.
-pub fn dispatch_settings(context: &Context, flags: &DispatchFlags) -> DispatchSettings {
-    let settings = DispatchSettings::resolve(&kanban_settings(context), &context.env, flags);
+pub fn dispatch_settings(context: &Context, flags: &DispatchFlags) -> KanbanSettings {
+    let settings = resolve(context, flags);
     for complaint in &settings.complaints {
         tracing::warn!("{complaint}");
     }
     settings
 }
 
+fn resolve(context: &Context, flags: &DispatchFlags) -> KanbanSettings {
+    KanbanSettings::resolve(context.config(), &context.env, memory_bytes(), flags)
+}
+
 /// How this process starts workers.
-pub fn worker_setup(
-    context: &Context,
-    home: &BoardHome,
-    settings: &DispatchSettings,
-) -> WorkerSetup {
+pub fn worker_setup(context: &Context, home: &BoardHome, settings: &KanbanSettings) -> WorkerSetup {
     let policy = context.environment().policy().clone();
     let env = context.env.clone();
     WorkerSetup {
         toolsets: Arc::new(move |home| toolsets_of(&env, home)),
-        ..WorkerSetup::new(&context.env, home, &context.location, policy, settings.log)
+        ..WorkerSetup::new(
+            &context.env,
+            home,
+            &context.location,
+            policy,
+            settings.worker_log,
+        )
     }
 }
 

@@ -39,13 +39,11 @@ impl Program {
 pub struct Context {
     /// The environment, with `HERMES_HOME` set to the selected home.
     pub env: Environment,
-    /// Facts about the machine and the process.
     pub system: SystemFacts,
     /// The selected home and the root of the installation.
     pub location: Location,
     /// The selected profile; `None` for a custom home.
     pub current: Option<ProfileName>,
-    /// The program children may call back.
     pub program: Program,
     config: OnceLock<Config>,
 }
@@ -86,6 +84,14 @@ impl Context {
         context
     }
 
+    /// The context of another home of this installation.
+    #[must_use]
+    pub fn in_home(&self, home: &Path) -> Self {
+        let mut context = self.with_env(self.env.with(&vars::HERMES_HOME, home.as_os_str()));
+        home.clone_into(&mut context.location.home);
+        context
+    }
+
     /// Where settings are read from.
     pub fn sources(&self) -> Sources {
         Sources::new(&self.env, &self.location.home)
@@ -102,14 +108,6 @@ impl Context {
     /// What child processes may know. Looks at the disk, changes nothing.
     pub fn environment(&self) -> EnvironmentBuilder {
         EnvironmentBuilder::new(self.config(), &self.environment_facts())
-    }
-
-    /// The settings of another profile of this installation, and what its children may know.
-    pub fn environment_of(&self, home: &Path) -> (Config, EnvironmentBuilder) {
-        let env = self.env.with(&vars::HERMES_HOME, home.as_os_str());
-        let config = Config::load_read_only(&Sources::new(&env, home));
-        let builder = EnvironmentBuilder::new(&config, &self.environment_facts());
-        (config, builder)
     }
 
     /// Facts about child processes that no setting holds.

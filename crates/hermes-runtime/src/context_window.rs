@@ -20,7 +20,10 @@ pub(crate) fn check(route: &RouteInfo, context: &Context, person: &dyn Person) -
         format!("{model} has a context window of {window} tokens, less than {COMFORTABLE}");
     match context.config().text("model.min_context_enforcement") {
         "off" => Ok(()),
-        "strict" => Err(Error::SmallContextWindow(sentence)),
+        "strict" => Err(Error::user(
+            sentence,
+            Some("choose another model, or set `model.min_context_enforcement` to `warn`"),
+        )),
         _ => {
             let hint = "long tasks are summarised early; `model.context_length` corrects the size, \
                         `model.min_context_enforcement: off` ends this warning";

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use hermes_agent::prompt::{PromptParts, assemble};
 use hermes_agent::{Agent, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
-use hermes_board::model::Task;
+use hermes_board::completion::GoalJudge;
 use hermes_providers::{AuxiliaryModels, Image};
 use hermes_session::{Session, SessionId};
-use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
 
 use crate::context::Context;
 use crate::context_window;
@@ -72,7 +71,7 @@ impl Conversation {
         let source = Source {
             root: self.agent.context().session.cwd(),
             is_remote: self.tools.remote().is_some(),
-            private_homes: self.tools.private_homes().clone(),
+            private_homes: self.tools.private_homes.clone(),
             context: &self.context,
         };
         let window = self.agent.provider().route().context_length;
@@ -188,33 +187,11 @@ impl Conversation {
         Ok(code)
     }
 
-    /// Whether the goal of the worker's card is reached.
-    fn judge(&self, claim: &GoalClaim<'_>) -> GoalVerdict {
-        self.judge.judge(claim, self.tools.interrupt())
-    }
-
-    /// The worker's card, while it is running and this attempt is the current one.
-    fn open_card(&self) -> Option<Task> {
-        self.worker.as_ref().and_then(Worker::open_card)
-    }
-
-    /// Turn limit of goal mode; `None` outside of goal mode.
-    fn goal_turns(&self) -> Option<u64> {
-        self.worker.as_ref().and_then(Worker::goal_turns)
-    }
-
-    /// Blocks the worker's card, for a person to look at.
-    fn block_card(&self, reason: String) {
-        if let Some(worker) = &self.worker {
-            worker.block(reason);
-        }
-    }
-
     /// Lets the side models of this conversation assess flagged commands, on its account.
     fn serve_approvals(&self, id: &SessionId) {
         if let Some(side) = &self.children.auxiliary {
             let home = self.context.location.home.clone();
-            let model = self.tools.approval_model();
+            let model = &self.tools.approval_model;
             model.serve(Arc::clone(side), home, id.clone());
         }
     }

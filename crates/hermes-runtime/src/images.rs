@@ -23,7 +23,12 @@ pub fn load_image(path: &Path) -> Result<Image> {
         Some("bmp") => "image/bmp",
         Some("tif" | "tiff") => "image/tiff",
         Some("heic") => "image/heic",
-        _ => return Err(Error::NotAnImage(path.to_owned())),
+        _ => {
+            return Err(Error::user(
+                format!("{} is not an image that can be sent", path.display()),
+                Some("png, jpg, gif, webp, bmp, tiff and heic files can be sent"),
+            ));
+        }
     };
     let bytes = hermes_fs::read_capped(path, LARGEST)?;
     Ok(Image::Data {

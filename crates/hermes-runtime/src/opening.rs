@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hermes_agent::SubAgentRunner;
+use hermes_agent::{SubAgentRunner, tool_schemas};
 use hermes_providers::{ModelOverrides, ToolSchema};
 use hermes_session::{NewSession, Session, SessionStore};
 use hermes_tools::{CallContext, ToolSelection};
@@ -35,14 +35,19 @@ pub(crate) fn chosen_session(
     let id = match &request.session {
         SessionChoice::New => return Ok(None),
         SessionChoice::Named(text) => store.resolve(text)?,
-        SessionChoice::Latest => store
-            .most_recent(&request.source)?
-            .ok_or_else(|| Error::NoEarlierSession(request.source.clone()))?,
+        SessionChoice::Latest => store.most_recent(&request.source)?.ok_or_else(|| {
+            let source = &request.source;
+            let message = format!("no earlier session with source '{source}'");
+            Error::user(
+                message,
+                Some("list the sessions with `hermes sessions list`"),
+            )
+        })?,
     };
     let session = store.session(&id)?;
     session
         .map(Some)
-        .ok_or_else(|| Error::NoSession(id.to_string()))
+        .ok_or_else(|| Error::user(format!("no such session: '{id}'"), None))
 }
 
 /// The context in the directory that the conversation works in.
@@ -75,18 +80,13 @@ pub(crate) fn offered_tools(
         ToolSelection::resolve(context.config(), &context.env, &request.platform, named);
     let offer = call.registry.offer(&selection, call);
     for name in &offer.unknown {
-        person.notify(&format!("There is no toolset '{name}'; it is left out."));
+        person.notify(&format!("No such toolset: '{name}'; ignoring it."));
     }
     if named.is_some() && offer.unknown.len() >= selection.names.len() {
         return Err(Error::NoToolset);
     }
     call.enabled_tools = offer.names();
-    let tools = offer.tools.into_iter().map(|tool| ToolSchema {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        parameters: tool.schema,
-    });
-    Ok(tools.collect())
+    Ok(tool_schemas(offer.tools))
 }
 
 /// The record of a new session.

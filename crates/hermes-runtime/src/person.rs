@@ -7,7 +7,7 @@ use std::time::Duration;
 use hermes_policy::{Answer, ApprovalRequest};
 use hermes_secret::SecretString;
 use hermes_terminal::sudo::PasswordPrompt;
-use hermes_tools::{Answerer, CallContext, ClarifyQuestion};
+use hermes_tools::{Answerer, ClarifyQuestion};
 
 /// The person behind a conversation, as a surface reaches them. Text handed over is not escaped for
 /// any output; the surface does that. Questions end early when the conversation is interrupted.
@@ -88,7 +88,7 @@ pub(crate) struct Clarifier {
 }
 
 impl Answerer for Clarifier {
-    fn answer(&self, question: &ClarifyQuestion, _: &CallContext) -> Option<String> {
+    fn answer(&self, question: &ClarifyQuestion) -> Option<String> {
         self.person.answer(question, self.timeout)
     }
 }

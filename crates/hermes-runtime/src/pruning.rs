@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hermes_session::{AutoPrune, AutoPruned, SessionStore};
+use hermes_session::{AutoPrune, SessionStore};
 
 use crate::context::Context;
 
@@ -32,8 +32,8 @@ pub(crate) fn prune_if_due(store: &mut SessionStore, context: &Context) {
         vacuum: config.flag("sessions.vacuum_after_prune"),
     };
     match store.prune_if_due(&plan) {
-        Ok(AutoPruned::NotDue) => {}
-        Ok(AutoPruned::Done(gone)) => tracing::info!(count = gone.len(), "old sessions removed"),
+        Ok(None) => {}
+        Ok(Some(gone)) => tracing::info!(count = gone.len(), "old sessions removed"),
         Err(error) => tracing::warn!(%error, "old sessions were not removed"),
     }
 }

@@ -23,7 +23,6 @@ pub enum SessionChoice {
     reason = "each is an independent choice of the caller"
 )]
 pub struct ConversationRequest {
-    /// Session to continue.
     pub session: SessionChoice,
     /// What the session is filed under, and what the agent is told it talks through.
     pub source: String,

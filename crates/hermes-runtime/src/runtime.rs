@@ -7,11 +7,12 @@ use hermes_agent::prompt::{PromptParts, assemble};
 use hermes_agent::{
     Agent, AgentSettings, AuxiliaryGoalJudge, ChildLimits, Parts, StopCheck, SubAgentRunner,
 };
+use hermes_board::completion::GoalJudge;
 use hermes_config::settings::Problem;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{SessionId, SessionStore};
-use hermes_tools::{GoalJudge, ToolConversation};
+use hermes_tools::ToolConversation;
 
 use crate::backend::{BackendKind, BackendRequest};
 use crate::context::Context;
@@ -90,8 +91,9 @@ impl Runtime {
             account: Some((context.location.home.clone(), id.clone())),
         });
         let home = context.location.home.clone();
-        let approval_model = tools.approval_model();
-        approval_model.serve(Arc::clone(&side), home, id.clone());
+        tools
+            .approval_model
+            .serve(Arc::clone(&side), home, id.clone());
         call.conversation = ToolConversation {
             session_id: Some(id.to_string()),
             todos: Arc::clone(&call.conversation.todos),
@@ -206,7 +208,7 @@ fn check_settings(
         return Err(Error::BrokenSettings(problem.clone()));
     }
     if let Some(wrong) = config.wrong_value("model.context_length") {
-        let message = format!("{wrong}; it is found out instead");
+        let message = format!("{wrong}; it is detected instead");
         person.warn(&message, Some(&wrong.hint()));
     }
     Ok(())

@@ -28,22 +28,19 @@ pub(crate) struct Worktree {
     is_finished: bool,
 }
 
-/// What became of a worktree at the end.
-enum Removal {
-    Removed,
-    /// The worktree holds changes or commits that are nowhere else.
-    Kept(&'static str),
-    /// git failed with this message.
-    Failed(String),
-}
-
 impl Worktree {
     /// Creates a worktree from HEAD of the repository around the current directory.
     pub(crate) fn create(context: &Context) -> Result<Self> {
         let start = context.system.start_dir.clone().unwrap_or_default();
-        let git = Git::find(context.environment().helper_plan()).map_err(|_| Error::NoGit)?;
+        let git = Git::find(context.environment().helper_plan()).map_err(|_| {
+            Error::environment("a worktree needs git, which is not installed", None)
+        })?;
         let Ok(top) = git.run(&start, ["rev-parse", "--show-toplevel"]) else {
-            return Err(Error::NoRepository(start));
+            let start = start.display();
+            return Err(Error::user(
+                format!("a worktree needs a git repository, and {start} is not inside one"),
+                Some("change into a repository, or leave -w out"),
+            ));
         };
         let repository = PathBuf::from(top);
         let name = format!("hermes-{}", random_hex(8));
@@ -51,8 +48,9 @@ impl Worktree {
         let path = repository.join(DIRECTORY).join(&name);
         let shown = path.display().to_string();
         let words = ["worktree", "add", "-b", &branch, &shown, "HEAD"];
-        git.run(&repository, words)
-            .map_err(|error| Error::Worktree(error.to_string()))?;
+        git.run(&repository, words).map_err(|error| {
+            Error::user(format!("could not create the worktree: {error}"), None)
+        })?;
         let mut worktree = Self {
             git,
             repository,
@@ -74,8 +72,8 @@ impl Worktree {
     /// The paragraph of the system prompt about the worktree.
     pub(crate) fn note(&self) -> String {
         format!(
-            "You work in a git worktree of its own: {}, on the branch `{}`. Commit what is to be \
-             kept; the main working tree at {} is not yours to change.",
+            "You work in a separate git worktree: {}, on the branch `{}`. Commit what should be \
+             kept; do not change the main working tree at {}.",
             self.path.display(),
             self.branch,
             self.repository.display()
@@ -87,44 +85,37 @@ impl Worktree {
     pub(crate) fn finish(mut self, person: &dyn Person) {
         let shown = self.path.display().to_string();
         match self.remove() {
-            Removal::Removed => {}
-            Removal::Kept(what) => person.notify(&format!(
-                "The worktree {shown} is kept: it holds {what} that are nowhere else (branch {}).",
+            Ok(None) => {}
+            Ok(Some(what)) => person.notify(&format!(
+                "The worktree {shown} was kept: it contains {what} that exist nowhere else (branch \
+                 {}).",
                 self.branch
             )),
-            Removal::Failed(message) => {
-                person.warn(
-                    &format!("the worktree {shown} was not removed: {message}"),
-                    None,
-                );
+            Err(message) => {
+                let message = format!("the worktree {shown} was not removed: {message}");
+                person.warn(&message, None);
             }
         }
     }
 
-    fn remove(&mut self) -> Removal {
+    /// Removes the worktree. Gives what it holds that is nowhere else, for which it is kept.
+    fn remove(&mut self) -> std::result::Result<Option<&'static str>, String> {
         self.is_finished = true;
-        let is_dirty = self
-            .git
-            .run(&self.path, ["status", "--porcelain", "-uall"])
-            .map_or(true, |text| text.lines().any(|line| self.is_change(line)));
-        if is_dirty {
-            return Removal::Kept("changes");
+        let status = self.git.run(&self.path, ["status", "--porcelain", "-uall"]);
+        if status.map_or(true, |text| text.lines().any(|line| self.is_change(line))) {
+            return Ok(Some("changes"));
         }
         if self.holds_commits() {
-            return Removal::Kept("commits");
+            return Ok(Some("commits"));
         }
         let shown = self.path.display().to_string();
-        let removed = self
-            .git
-            .run(&self.repository, ["worktree", "remove", "--force", &shown])
-            .and_then(|_| {
-                self.git
-                    .run(&self.repository, ["branch", "-D", &self.branch])
-            });
-        match removed {
-            Ok(_) => Removal::Removed,
-            Err(error) => Removal::Failed(error.to_string()),
-        }
+        let remove = ["worktree", "remove", "--force", &shown];
+        let removed = self.git.run(&self.repository, remove);
+        let removed = removed.and_then(|_| {
+            let delete = ["branch", "-D", &self.branch];
+            self.git.run(&self.repository, delete)
+        });
+        removed.map(|_| None).map_err(|error| error.to_string())
     }
 
     /// Whether a line of git's status is about more than an unchanged copy.
@@ -186,7 +177,7 @@ impl Worktree {
             let Ok(relative) = hermes_fs::confined_relative(entry) else {
                 tracing::warn!(
                     entry,
-                    "not copied into the worktree: it leads out of the repository"
+                    "not copied into the worktree: it points outside the repository"
                 );
                 continue;
             };
@@ -206,6 +197,7 @@ impl Worktree {
                 continue;
             }
             if from.is_dir() {
+                hermes_fs::create_dir(&to, 0o755)?;
                 hermes_fs::copy_tree(&from, &to, &mut |_, _| true)?;
             } else {
                 hermes_fs::copy_file(&from, &to, 0o644)?;
@@ -219,8 +211,8 @@ impl Worktree {
 impl Drop for Worktree {
     fn drop(&mut self) {
         // The conversation could not be opened.
-        if !self.is_finished && !matches!(self.remove(), Removal::Removed) {
-            tracing::warn!(path = %self.path.display(), "a worktree was left behind");
+        if !self.is_finished && self.remove() != Ok(None) {
+            tracing::warn!(path = %self.path.display(), "could not remove a worktree");
         }
     }
 }

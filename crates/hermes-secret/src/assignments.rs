@@ -30,12 +30,10 @@ pub(crate) fn are_assignments(text: &str) -> bool {
 fn without_number(line: &str) -> &str {
     let numbered = line.trim_start().split_once('|');
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    numbered.map_or(
-        line,
-        |(number, rest)| {
-            if is_number(number) { rest } else { line }
-        },
-    )
+    match numbered {
+        Some((number, rest)) if is_number(number) => rest,
+        _ => line,
+    }
 }
 
 fn is_variable(name: &str) -> bool {

@@ -1,10 +1,8 @@
 //! Which names announce a secret, judged word by word, so that `max_tokens`, `AUTHOR` and
 //! `MONKEY` stay readable. It looks at names only; values are the redactor's.
 
-/// Words that make a name secret wherever they stand.
+/// Words that make a name secret wherever they stand, beside those with a secret ending.
 const SECRET_WORDS: &[&str] = &[
-    "token",
-    "secret",
     "passwd",
     "passphrase",
     "pwd",
@@ -13,7 +11,6 @@ const SECRET_WORDS: &[&str] = &[
     "creds",
     "auth",
     "authorization",
-    "apikey",
     "authkey",
     "accesskey",
     "secretkey",
@@ -21,7 +18,7 @@ const SECRET_WORDS: &[&str] = &[
     "sshpass",
 ];
 
-/// Endings of words written together: `PGPASSWORD`, `bottoken`, `clientsecret`.
+/// Endings of secret words, also of words written together: `token`, `PGPASSWORD`, `clientsecret`.
 const SECRET_ENDINGS: &[&str] = &["password", "secret", "token", "apikey"];
 
 /// Variables whose names look like secrets and which every shell shows.
@@ -192,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets() {
+    fn names_of_secrets_are_recognised() {
         for name in [
             "api_key",
             "OPENAI_API_KEY",
@@ -222,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_resemble() {
+    fn similar_names_are_not_secret() {
         for name in [
             "",
             "_",

@@ -12,7 +12,7 @@ use aho_corasick::AhoCorasick;
 
 use crate::assignments::are_assignments;
 use crate::mask::{FULL, log_mask};
-use crate::shape::{self, Mask, Rules, Span};
+use crate::shape::{self, Mask, Span};
 use crate::{SecretString, Sink};
 
 /// Shorter values would mask half of every text.
@@ -23,12 +23,13 @@ const SHORTEST_KNOWN_VALUE: usize = 8;
 const MOST_ROUNDS: usize = 8;
 
 /// Replaces secrets by masks. Built once at start, so nothing that happens later can switch it off.
+#[derive(Clone)]
 pub struct Redactor {
     known: Vec<SecretString>,
     /// Compiled at the first text: most commands never log a line.
     automaton: OnceLock<Option<AhoCorasick>>,
     enabled: bool,
-    rules: Rules,
+    sink: Sink,
 }
 
 impl Redactor {
@@ -46,7 +47,7 @@ impl Redactor {
             known,
             automaton: OnceLock::new(),
             enabled: true,
-            rules: Rules::of(Sink::Log),
+            sink: Sink::Log,
         }
     }
 
@@ -54,10 +55,8 @@ impl Redactor {
     #[must_use]
     pub fn for_sink(&self, sink: Sink) -> Self {
         Self {
-            known: self.known.clone(),
-            automaton: OnceLock::new(),
-            enabled: self.enabled,
-            rules: Rules::of(sink),
+            sink,
+            ..self.clone()
         }
     }
 
@@ -70,18 +69,15 @@ impl Redactor {
         Self {
             known,
             automaton: OnceLock::new(),
-            enabled: self.enabled,
-            rules: self.rules,
+            ..*self
         }
     }
 
     /// A redactor that lets everything through, for `security.redact_secrets: false`.
     pub fn disabled() -> Self {
         Self {
-            known: Vec::new(),
-            automaton: OnceLock::new(),
             enabled: false,
-            rules: Rules::of(Sink::Log),
+            ..Self::default()
         }
     }
 
@@ -97,14 +93,13 @@ impl Redactor {
         if !self.enabled {
             return Cow::Borrowed(text);
         }
-        let rules = if self.rules == Rules::of(Sink::Output) && are_assignments(text) {
-            Rules::of(Sink::Variables)
-        } else {
-            self.rules
+        let sink = match self.sink {
+            Sink::Output if are_assignments(text) => Sink::Variables,
+            sink => sink,
         };
         let mut result = Cow::Borrowed(text);
         for _ in 0..MOST_ROUNDS {
-            match self.round(&result, rules) {
+            match self.round(&result, sink) {
                 Some(changed) if changed != *result => result = Cow::Owned(changed),
                 _ => break,
             }
@@ -112,7 +107,7 @@ impl Redactor {
         result
     }
 
-    fn round(&self, text: &str, rules: Rules) -> Option<String> {
+    fn round(&self, text: &str, sink: Sink) -> Option<String> {
         let mut spans = Vec::new();
         if let Some(automaton) = self.automaton() {
             // Overlapping, so that of two values that share characters neither survives in part.
@@ -122,7 +117,7 @@ impl Redactor {
                 mask: Mask::Full,
             }));
         }
-        shape::find(text, rules, &mut spans);
+        shape::find(text, sink, &mut spans);
         if spans.is_empty() {
             return None;
         }
@@ -181,7 +176,7 @@ fn unite(mut spans: Vec<Span>) -> Vec<Span> {
         match united.last_mut() {
             Some(last) if span.start < last.end => {
                 last.end = last.end.max(span.end);
-                last.mask = last.mask.stricter(span.mask);
+                last.mask = last.mask.max(span.mask);
             }
             _ => united.push(span),
         }
@@ -211,34 +206,27 @@ fn replace(text: &str, spans: Vec<Span>) -> String {
 }
 
 fn in_json(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    for c in value.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            other => out.push(other),
-        }
-    }
-    out
+    let pairs = [
+        ('\\', "\\\\"),
+        ('"', "\\\""),
+        ('\n', "\\n"),
+        ('\r', "\\r"),
+        ('\t', "\\t"),
+    ];
+    pairs
+        .into_iter()
+        .fold(value.to_owned(), |text, (c, escaped)| {
+            text.replace(c, escaped)
+        })
 }
 
 fn in_url(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            const HEX: &[u8; 16] = b"0123456789ABCDEF";
-            out.push('%');
-            for nibble in [byte >> 4, byte & 15] {
-                out.push(HEX.get(usize::from(nibble)).map_or('0', |&b| b.into()));
-            }
-        }
-    }
-    out
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let bytes = value.bytes().map(|byte| match byte {
+        byte if is_plain(byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    bytes.collect()
 }
 
 #[cfg(test)]

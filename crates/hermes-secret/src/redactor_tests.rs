@@ -71,7 +71,7 @@ fn vendor_tokens_keep_only_their_ends() {
 }
 
 #[test]
-fn named_values() {
+fn values_of_secret_names_are_masked() {
     for (text, wanted) in [
         ("OPENAI_API_KEY=hunter2", "OPENAI_API_KEY=***"),
         (
@@ -117,7 +117,7 @@ fn named_values() {
 }
 
 #[test]
-fn headers() {
+fn secret_headers_are_masked() {
     for (text, wanted) in [
         ("Authorization: Bearer abc", "Authorization: Bearer ***"),
         (
@@ -147,7 +147,7 @@ fn headers() {
 }
 
 #[test]
-fn urls() {
+fn credentials_in_urls_are_masked() {
     for (text, wanted) in [
         (
             "postgres://bob:hunter2@db:5432/x",
@@ -264,7 +264,7 @@ fn known_values_go_wherever_they_stand() {
 }
 
 #[test]
-fn a_secret_that_came_up_later_goes_as_well() {
+fn secret_added_later_is_masked() {
     let first = Redactor::new(["known-from-the-start"]);
     let second = first.that_knows(&"known-since-now".into());
     let text = "known-from-the-start known-since-now";

@@ -20,11 +20,6 @@ impl SecretString {
     pub fn expose(&self) -> &str {
         &self.0
     }
-
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl From<String> for SecretString {
@@ -65,6 +60,5 @@ mod tests {
     #[test]
     fn the_value_comes_back_unchanged() {
         assert_eq!(SecretString::from("a b").expose(), "a b");
-        assert!(SecretString::default().is_empty());
     }
 }

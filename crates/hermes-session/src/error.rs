@@ -2,81 +2,45 @@
 
 use std::path::PathBuf;
 
-use crate::{MessageId, SessionId, display_text};
-
 /// Result of an operation on sessions.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file could not be read, made or moved.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// The database could not be used.
     #[error(transparent)]
     Store(#[from] hermes_store::Error),
-    /// A text that cannot be a session id.
     #[error("invalid session id: '{shown}'")]
     InvalidId {
         /// The text, safe to print.
         shown: String,
     },
-    /// A session that does not exist.
     #[error("no such session: '{shown}'")]
     Unknown {
         /// The id or title asked for, safe to print.
         shown: String,
     },
-    /// A prefix of more than one id.
     #[error("'{shown}' matches {count} session ids")]
     Ambiguous {
-        /// The prefix.
         shown: String,
-        /// How many sessions match.
         count: usize,
-        /// Some of them.
-        examples: Vec<SessionId>,
+        examples: Vec<String>,
     },
-    /// The id of a new session is taken.
     #[error("session '{id}' already exists")]
-    Exists {
-        /// The id.
-        id: SessionId,
-    },
-    /// The title of another session.
+    Exists { id: String },
     #[error("the title '{title}' is already used by session {holder}")]
-    TitleTaken {
-        /// The title.
-        title: String,
-        /// The session that has the title.
-        holder: SessionId,
-    },
-    /// A title beyond the limit.
-    #[error("the title is too long: {length} characters, the limit is {most}")]
-    TitleTooLong {
-        /// Its length.
-        length: usize,
-        /// The limit.
-        most: usize,
-    },
-    /// A title without visible characters.
+    TitleTaken { title: String, holder: String },
+    #[error("the title is too long: {length} characters (limit {most})")]
+    TitleTooLong { length: usize, most: usize },
     #[error("the title is empty")]
     EmptyTitle,
-    /// A message that does not exist in this session.
     #[error("session {session} has no message {message}")]
-    UnknownMessage {
-        /// The session.
-        session: SessionId,
-        /// The number asked for.
-        message: MessageId,
-    },
+    UnknownMessage { session: String, message: i64 },
     /// A message of the current conversation, which is in its context anyway.
     #[error("message {message} is part of the current conversation")]
-    InContext {
-        /// The number asked for.
-        message: MessageId,
-    },
+    InContext { message: i64 },
     /// A step whose results do not answer exactly the calls of its message: storing it would leave
     /// a history that no provider accepts.
     #[error("the step was not stored: {detail}")]
@@ -93,18 +57,13 @@ pub enum Error {
         )
     )]
     CompactionLost {
-        /// The session.
-        session: SessionId,
-        /// The holder of the lock.
+        session: String,
         holder: Option<String>,
     },
     /// A message to be summarised has left the conversation: another process has undone or
     /// summarised it.
     #[error("session {session} was not compacted: another process has changed it in the meantime")]
-    CompactionStale {
-        /// The session.
-        session: SessionId,
-    },
+    CompactionStale { session: String },
 }
 
 impl Error {
@@ -121,11 +80,8 @@ impl Error {
                 Some("list the sessions of this profile with `hermes sessions list`".to_owned())
             }
             Self::Ambiguous { examples, .. } => {
-                let names: Vec<&str> = examples.iter().map(SessionId::as_str).collect();
-                Some(format!(
-                    "give more characters of the id: {}",
-                    names.join(", ")
-                ))
+                let names = examples.join(", ");
+                Some(format!("give more characters of the id: {names}"))
             }
             Self::TitleTaken { holder, .. } => {
                 Some(format!("choose another title, or rename {holder} first"))
@@ -166,10 +122,12 @@ impl Error {
     }
 }
 
-pub(crate) fn unknown_session(id: &SessionId) -> Error {
-    Error::Unknown {
-        shown: display_text(id.as_str()),
-    }
+/// Characters of an untrusted text that an error message shows.
+const MAX_SHOWN: usize = 80;
+
+/// Untrusted text in an error message: shortened, control characters escaped.
+pub(crate) fn display_text(text: &str) -> String {
+    hermes_text::shown(text, MAX_SHOWN)
 }
 
 /// The session database of a home.

@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde::Serialize;
 
-use crate::{Error, Result, display_text};
+use crate::error::display_text;
+use crate::{Error, Result};
 
 /// Longest accepted id, in bytes. Ids of chats contain the names of platforms and rooms.
 const MAX_BYTES: usize = 255;
@@ -37,6 +38,13 @@ impl SessionId {
     /// An id from the database, accepted unchecked.
     pub(crate) fn from_row(text: String) -> Self {
         Self(text)
+    }
+
+    /// The error about a session that does not exist.
+    pub(crate) fn unknown(&self) -> Error {
+        Error::Unknown {
+            shown: display_text(&self.0),
+        }
     }
 
     /// The id as text.

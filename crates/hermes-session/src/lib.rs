@@ -26,18 +26,9 @@ pub use repair::{Health, RepairMethod, RepairReport, check, repair};
 pub use salvage::Salvaged;
 pub use session::{Counters, NewSession, Session, SessionEndReason, UsageRecord};
 pub use store::{
-    AutoPrune, AutoPruned, BrowsedConversation, Compaction, CompactionLock, CompactionPause,
-    ConversationHistory, ConversationStep, DiscoverRequest, DiscoveredConversation, ListRequest,
-    ListedConversation, LockAttempt, MessageWindow, Neighbour, Optimized, RecalledMessage, Resumed,
-    ScrollRequest, SearchHit, SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats,
-    UndoneTurns, now,
+    AutoPrune, Compaction, CompactionLock, ConversationHistory, ConversationStep, DiscoverRequest,
+    DiscoveredConversation, ListRequest, ListedConversation, LockAttempt, MessageWindow, Neighbour,
+    Optimized, RecalledMessage, Resumed, ScrollRequest, SearchHit, SearchOrder, SearchRequest,
+    SessionFilter, SessionStore, Stats, UndoneTurns, now,
 };
 pub use title::{MAX_TITLE, clean_title};
-
-/// Characters of an untrusted text that an error message shows.
-const MAX_SHOWN: usize = 80;
-
-/// Untrusted text in an error message: shortened, control characters escaped.
-pub(crate) fn display_text(text: &str) -> String {
-    hermes_text::shown(text, MAX_SHOWN)
-}

@@ -16,15 +16,12 @@ pub const SUMMARY_MARK: &str = "[CONTEXT COMPACTION — REFERENCE ONLY]";
 const OLD_SUMMARY_MARK: &str = "[CONTEXT SUMMARY]:";
 
 /// The author of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum MessageRole {
-    /// The person.
+    #[default]
     User,
-    /// The model.
     Assistant,
-    /// A tool, answering one call.
     Tool,
-    /// The instructions.
     System,
     /// A role that another program wrote, such as `session_meta`.
     Other(String),
@@ -56,7 +53,6 @@ impl MessageRole {
 /// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageContent {
-    /// Plain text.
     Text(String),
     /// A list of parts (text, images), as the chat wire format has them.
     Parts(Value),
@@ -115,9 +111,8 @@ impl From<String> for MessageContent {
 }
 
 /// A message of a conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionMessage {
-    /// The author.
     pub role: MessageRole,
     /// Text or parts; none for tool calls without text.
     pub content: Option<MessageContent>,
@@ -125,11 +120,9 @@ pub struct SessionMessage {
     pub tool_call_id: Option<String>,
     /// Tool calls, as an array in the chat wire format.
     pub tool_calls: Option<Value>,
-    /// In a tool result: the name of the tool.
     pub tool_name: Option<String>,
     /// Tokens, if the provider reported them.
     pub token_count: Option<i64>,
-    /// Why the model stopped.
     pub finish_reason: Option<String>,
     /// Reasoning as shown to people.
     pub reasoning: Option<String>,
@@ -158,22 +151,7 @@ impl SessionMessage {
     pub fn new(role: MessageRole) -> Self {
         Self {
             role,
-            content: None,
-            tool_call_id: None,
-            tool_calls: None,
-            tool_name: None,
-            token_count: None,
-            finish_reason: None,
-            reasoning: None,
-            reasoning_content: None,
-            reasoning_details: None,
-            codex_reasoning_items: None,
-            codex_message_items: None,
-            platform_message_id: None,
-            observed: false,
-            api_content: None,
-            effect_disposition: None,
-            timestamp: None,
+            ..Self::default()
         }
     }
 
@@ -181,24 +159,7 @@ impl SessionMessage {
     pub fn user(content: impl Into<MessageContent>) -> Self {
         Self {
             content: Some(content.into()),
-            ..Self::new(MessageRole::User)
-        }
-    }
-
-    /// An answer of the model.
-    pub fn assistant(content: impl Into<MessageContent>) -> Self {
-        Self {
-            content: Some(content.into()),
-            ..Self::new(MessageRole::Assistant)
-        }
-    }
-
-    /// Tool calls of the model, with or without text.
-    pub fn calls(content: Option<MessageContent>, tool_calls: Value) -> Self {
-        Self {
-            content,
-            tool_calls: Some(tool_calls),
-            ..Self::new(MessageRole::Assistant)
+            ..Self::default()
         }
     }
 
@@ -271,9 +232,7 @@ impl SessionMessage {
 /// A message with its database columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
-    /// Row id.
     pub id: MessageId,
-    /// The session it belongs to.
     pub session_id: SessionId,
     /// Seconds since 1970.
     pub timestamp: f64,
@@ -322,13 +281,14 @@ mod tests {
 
     #[test]
     fn calls_are_counted_as_array_object_or_null() {
-        let call = |calls| SessionMessage::calls(None, calls).call_count();
+        let message = |calls| SessionMessage {
+            tool_calls: Some(calls),
+            ..SessionMessage::new(MessageRole::Assistant)
+        };
+        let call = |calls| message(calls).call_count();
         assert_eq!(call(json!([{"id": "a"}, {"id": "b"}])), 2);
         assert_eq!(call(json!({"id": "a"})), 1);
         assert_eq!(call(Value::Null), 0);
-        assert_eq!(
-            SessionMessage::calls(None, json!([{"call_id": "x"}, {}])).call_ids(),
-            ["x", ""]
-        );
+        assert_eq!(message(json!([{"call_id": "x"}, {}])).call_ids(), ["x", ""]);
     }
 }

@@ -6,11 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_store::rusqlite::Connection;
 use hermes_store::{Database, Header, Integrity, OpenOptions};
 
 use crate::error::database_path;
-use crate::salvage::{Salvaged, salvage};
+use crate::salvage::{Salvaged, adopt_orphans, salvage};
 use crate::{Error, Result, schema};
 
 /// Findings that a report names at most.
@@ -19,9 +18,7 @@ const MAX_FINDINGS: usize = 5;
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// There is no file.
     Missing,
-    /// Nothing is damaged.
     Sound,
     /// Damage, one finding per entry.
     Damaged(Vec<String>),
@@ -39,9 +36,7 @@ pub enum RepairMethod {
 /// What a repair found and did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairReport {
-    /// The damage.
     pub findings: Vec<String>,
-    /// The copy of the damaged file.
     pub copy: Option<PathBuf>,
     /// The method that helped; `None` if nothing was damaged.
     pub method: Option<RepairMethod>,
@@ -181,18 +176,4 @@ fn repair_in_place(path: &Path) -> Result<()> {
             .map_err(hermes_store::Error::sqlite("repair", path))
             .map_err(Error::from)
     })
-}
-
-/// Creates sessions for messages that have none, so that they can be listed and exported.
-pub(crate) fn adopt_orphans(connection: &Connection) -> hermes_store::rusqlite::Result<()> {
-    connection.execute_batch(
-        "INSERT INTO sessions (id, source, started_at, ended_at, end_reason, message_count)
-         SELECT m.session_id, 'recovered', min(m.timestamp), max(m.timestamp), 'recovered', count(*)
-         FROM messages m
-         WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = m.session_id)
-         GROUP BY m.session_id;
-         UPDATE sessions SET parent_session_id = NULL
-         WHERE parent_session_id IS NOT NULL
-             AND NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = sessions.parent_session_id);",
-    )
 }

@@ -4,13 +4,12 @@
 //! costs only the rows on it.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hermes_store::rusqlite::types::Value;
 use hermes_store::rusqlite::{self, Connection, params_from_iter};
 use hermes_store::{Database, OpenOptions};
 
-use crate::repair::adopt_orphans;
 use crate::{Result, schema};
 
 /// Tables with content. The others are created empty.
@@ -27,16 +26,13 @@ const TABLES: [&str; 5] = [
 pub struct Salvaged {
     /// Sessions, including those created for orphaned messages.
     pub sessions: i64,
-    /// Messages.
     pub messages: i64,
 }
 
 /// Replaces the file at `path` with a new one that holds everything readable.
 pub(crate) fn salvage(path: &Path) -> Result<Salvaged> {
     refuse_in_use(path)?;
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".salvage-{}", std::process::id()));
-    let new = PathBuf::from(new);
+    let new = path.with_added_extension(format!("salvage-{}", std::process::id()));
     remove_with_sidecars(&new)?;
     let saved = copy_readable(path, &new).and_then(|saved| {
         // The log of the damaged file must never be replayed into the new one.
@@ -167,4 +163,18 @@ fn remove_with_sidecars(path: &Path) -> Result<()> {
     }
     hermes_fs::remove_file_if_present(path)?;
     Ok(())
+}
+
+/// Creates sessions for messages that have none, so that they can be listed and exported.
+pub(crate) fn adopt_orphans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "INSERT INTO sessions (id, source, started_at, ended_at, end_reason, message_count)
+         SELECT m.session_id, 'recovered', min(m.timestamp), max(m.timestamp), 'recovered', count(*)
+         FROM messages m
+         WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = m.session_id)
+         GROUP BY m.session_id;
+         UPDATE sessions SET parent_session_id = NULL
+         WHERE parent_session_id IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = sessions.parent_session_id);",
+    )
 }

@@ -61,13 +61,10 @@ impl SshClient {
 
     /// A client that runs these words there.
     pub(crate) fn launch(&self, argv: &[&str]) -> Launch {
-        let variables = self.environment.variables().iter();
         Launch {
             program: self.program.clone(),
             args: self.arguments(&[], Some(&command_line(argv))),
-            variables: variables
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            variables: self.environment.variables().clone().into_iter().collect(),
         }
     }
 
@@ -121,18 +118,9 @@ fn key_option(key: &Path) -> OsString {
 
 /// One line for a shell that reads it as exactly these words.
 pub(crate) fn command_line(argv: &[&str]) -> String {
-    let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        // Quoting only adds ASCII.
-        String::from_utf8_lossy(&quote(word.as_bytes())).into_owned()
-    }
+    let words: Vec<Vec<u8>> = argv.iter().map(|word| quote(word.as_bytes())).collect();
+    // Quoting only adds ASCII.
+    String::from_utf8_lossy(&words.join(&b' ')).into_owned()
 }
 
 #[cfg(test)]
@@ -176,7 +164,7 @@ mod tests {
                 "-o",
                 "ConnectTimeout=10",
                 "me@box",
-                "bash -c 'echo \"it'\\''s $HOME\"'",
+                "'bash' '-c' 'echo \"it'\\''s $HOME\"'",
             ]
             .map(OsString::from)
         );
@@ -190,7 +178,7 @@ mod tests {
     fn port_and_key_stand_before_the_target() {
         let launch = client(2222, Some("/keys/50%")).launch(&["true"]);
         let tail = launch.args.get(12..).unwrap_or_default();
-        let expected = ["-p", "2222", "-i", "/keys/50%%", "me@box", "true"];
+        let expected = ["-p", "2222", "-i", "/keys/50%%", "me@box", "'true'"];
         assert_eq!(tail, expected.map(OsString::from));
     }
 

@@ -6,7 +6,7 @@ use hermes_telemetry::best_effort;
 
 use super::client::{SshClient, command_line};
 use super::control::ControlPaths;
-use super::diagnosis::{Cause, SSH_FAILED, cause_of, connection_failed, words};
+use super::diagnosis::{Cause, SSH_FAILED, cause_of, connection_failed, down, words};
 use super::mux::put_aside;
 use super::settings::SshSettings;
 use super::surroundings::SshTiming;
@@ -22,7 +22,8 @@ const DIRECTORIES: [&str; 4] = [
 
 /// Makes sure that programs can be started there. Whoever comes first opens the connection for all.
 ///
-/// A shared connection that does not answer, because the network has changed under it, is put aside:
+/// A shared connection that does not answer, because the network has changed under it, is put
+/// aside:
 /// what runs over it is left alone, and newcomers get another.
 pub(crate) fn connect(
     client: &SshClient,
@@ -33,65 +34,50 @@ pub(crate) fn connect(
     let was_shared = hermes_fs::exists_no_follow(&control.socket);
     match test(client, settings, limit) {
         Ok(()) => Ok(()),
-        Err(failure) if failure.is_connection && was_shared => {
+        Err((_, true)) if was_shared => {
             tracing::warn!(
-                "the connection to {} does not answer; a new one is made",
+                "the connection to {} does not answer; opening a new one",
                 client.target()
             );
             put_aside(client, control);
-            test(client, settings, limit).map_err(|failure| failure.error)
+            test(client, settings, limit).map_err(|(error, _)| error)
         }
-        Err(failure) => Err(failure.error),
+        Err((error, _)) => Err(error),
     }
 }
 
-struct Failure {
-    error: TransportError,
-    /// Whether it may be the shared connection alone.
-    is_connection: bool,
-}
-
-fn test(client: &SshClient, settings: &SshSettings, limit: Duration) -> Result<(), Failure> {
-    match client.run("true", limit) {
-        Ok(captured) if captured.status.success() => Ok(()),
-        Ok(captured) => {
-            let said = String::from_utf8_lossy(&captured.stderr);
-            let is_lost = captured.status.code() == Some(SSH_FAILED);
-            let is_lost = is_lost && cause_of(&said) == Cause::Lost;
-            let said = if words(&said).is_empty() {
-                // Accounts that may not log in say so here.
-                String::from_utf8_lossy(&captured.stdout)
-            } else {
-                said
-            };
-            Err(Failure {
-                error: connection_failed(&said, settings),
-                is_connection: is_lost,
-            })
+/// The error comes with whether it may be the shared connection alone.
+fn test(
+    client: &SshClient,
+    settings: &SshSettings,
+    limit: Duration,
+) -> Result<(), (TransportError, bool)> {
+    let captured = client.run("true", limit).map_err(|error| match error {
+        hermes_proc::Error::Deadline { .. } => {
+            let message = format!("SSH connection to {} timed out", client.target());
+            (down(message, Some(Cause::Unreachable.hint(settings))), true)
         }
-        Err(hermes_proc::Error::Deadline { .. }) => Err(Failure {
-            error: TransportError {
-                message: format!("SSH connection to {} timed out", client.target()),
-                hint: Some(Cause::Unreachable.hint(settings)),
-                is_missing_part: true,
-            },
-            is_connection: true,
-        }),
-        Err(error) => Err(Failure {
-            error: TransportError {
-                message: error.to_string(),
-                hint: error.hint(),
-                is_missing_part: true,
-            },
-            is_connection: false,
-        }),
+        error => (down(error.to_string(), error.hint()), false),
+    })?;
+    if captured.status.success() {
+        return Ok(());
     }
+    let said = String::from_utf8_lossy(&captured.stderr);
+    let is_lost = captured.status.code() == Some(SSH_FAILED) && cause_of(&said) == Cause::Lost;
+    let said = if words(&said).is_empty() {
+        // Accounts that may not log in say so here.
+        String::from_utf8_lossy(&captured.stdout)
+    } else {
+        said
+    };
+    Err((connection_failed(&said, settings), is_lost))
 }
 
-/// The home there, and the directories of Hermes in it. A machine that does not answer sensibly gets
+/// The home there, and the directories of Hermes in it. A machine that does not answer sensibly
+/// gets
 /// the benefit of the doubt: commands run all the same.
 pub(crate) fn find_home(client: &SshClient, settings: &SshSettings, timing: &SshTiming) -> String {
-    let asked = best_effort("ask for the home on the other machine", || {
+    let asked = best_effort("determine the remote home directory", || {
         client.run("echo $HOME", timing.question)
     });
     let told = asked.filter(|captured| captured.status.success());
@@ -104,13 +90,13 @@ pub(crate) fn find_home(client: &SshClient, settings: &SshSettings, timing: &Ssh
         .into_iter()
         .chain(paths.iter().map(String::as_str))
         .collect();
-    let made = best_effort("make the directories on the other machine", || {
+    let made = best_effort("create the remote directories", || {
         client.run(&command_line(&argv), timing.question)
     });
     if let Some(captured) = made.filter(|captured| !captured.status.success()) {
         let said = words(&String::from_utf8_lossy(&captured.stderr));
         tracing::warn!(
-            "the directories of Hermes at {} cannot be made: {said}",
+            "could not create the Hermes directories on {}: {said}",
             client.target()
         );
     }

@@ -6,6 +6,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::diagnosis::down;
 use hermes_terminal::remote::TransportError;
 
 /// Longest path a socket can have everywhere.
@@ -23,7 +24,8 @@ pub(crate) struct ControlPaths {
 }
 
 impl ControlPaths {
-    /// `id` is that of user, host and port. Where the directory for temporary files is too deep for a
+    /// `id` is that of user, host and port. Where the directory for temporary files is too deep for
+    /// a
     /// socket, or its name means something to `ssh`, `/tmp` is taken.
     pub(crate) fn plan(temp_directory: &Path, uid: u32, id: &str) -> Self {
         let below = |parent: &Path| {
@@ -47,10 +49,10 @@ impl ControlPaths {
 
     /// Makes the directory, or makes sure that the one that is there is ours alone.
     pub(crate) fn prepare(&self) -> Result<(), TransportError> {
-        let failed = |error: hermes_fs::Error| TransportError {
-            message: format!("the ssh backend has no directory for its sockets: {error}"),
-            hint: error.hint(),
-            is_missing_part: true,
+        let failed = |error: hermes_fs::Error| {
+            let message =
+                format!("the ssh backend could not create a directory for its sockets: {error}");
+            down(message, error.hint())
         };
         match hermes_fs::create_dir(&self.directory, 0o700) {
             Ok(()) => return Ok(()),
@@ -61,7 +63,7 @@ impl ControlPaths {
         if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() {
             return Err(TransportError {
                 message: format!(
-                    "{} belongs to somebody else; connections are not kept there",
+                    "{} belongs to another user; connections are not kept there",
                     self.directory.display()
                 ),
                 hint: Some("remove it, or set TMPDIR to a directory of your own".to_owned()),

@@ -83,14 +83,7 @@ pub(crate) fn words(stderr: &str) -> String {
 impl Cause {
     /// Whether it is the machine or the way to it, as opposed to a setting.
     pub(crate) fn is_missing_part(self) -> bool {
-        match self {
-            Self::Unreachable | Self::Lost | Self::Unknown => true,
-            Self::HostKeyChanged
-            | Self::HostKeyRefused
-            | Self::PermissionDenied
-            | Self::UnknownHost
-            | Self::OwnSettings => false,
-        }
+        matches!(self, Self::Unreachable | Self::Lost | Self::Unknown)
     }
 
     /// What to do.
@@ -107,23 +100,32 @@ impl Cause {
                     None => host.clone(),
                 };
                 format!(
-                    "find out why it has another key; if it is the right machine, forget the old key \
+                    "find out why the key changed; if it is the right machine, remove the old key \
                      with: ssh-keygen -R '{name}'"
                 )
             }
             Self::HostKeyRefused => format!(
-                "log in once by hand to see what is wrong with its key: ssh {port_words}{target}"
+                "log in once by hand to see the problem with its key: ssh {port_words}{target}"
             ),
             Self::PermissionDenied => format!(
-                "check terminal.ssh_user and terminal.ssh_key; passwords are never asked for, so the \
-                 machine has to know a key of yours: ssh-copy-id {port_words}{target}"
+                "check terminal.ssh_user and terminal.ssh_key; Hermes never asks for passwords, so \
+                 install your key first: ssh-copy-id {port_words}{target}"
             ),
-            Self::UnknownHost => format!("check terminal.ssh_host: '{host}' is no known name"),
+            Self::UnknownHost => format!("check terminal.ssh_host: '{host}' could not be resolved"),
             Self::Unreachable | Self::Lost | Self::Unknown => format!(
                 "check that {host} is up and answers on port {port}: ssh {port_words}{target} true"
             ),
-            Self::OwnSettings => "correct your own ssh settings (~/.ssh/config)".to_owned(),
+            Self::OwnSettings => "fix your ssh configuration (~/.ssh/config)".to_owned(),
         }
+    }
+}
+
+/// The error for a part that is missing or does not answer.
+pub(crate) fn down(message: String, hint: Option<String>) -> TransportError {
+    TransportError {
+        message,
+        hint,
+        is_missing_part: true,
     }
 }
 
@@ -132,7 +134,7 @@ pub(crate) fn connection_failed(stderr: &str, settings: &SshSettings) -> Transpo
     let cause = cause_of(stderr);
     let reason = match (cause, words(stderr)) {
         (Cause::HostKeyChanged, _) => {
-            format!("{} has another host key than before", settings.host)
+            format!("the host key of {} has changed", settings.host)
         }
         (_, words) if words.is_empty() => "no reason was given".to_owned(),
         (_, words) => words,
@@ -151,12 +153,7 @@ pub(crate) fn trouble(code: Option<i32>, stderr: &str, settings: &SshSettings) -
         Some(SSH_FAILED) => match cause_of(stderr) {
             Cause::Lost => Trouble::Gone,
             Cause::Unreachable => Trouble::Passing(connection_failed(stderr, settings)),
-            Cause::HostKeyChanged
-            | Cause::HostKeyRefused
-            | Cause::PermissionDenied
-            | Cause::UnknownHost
-            | Cause::OwnSettings
-            | Cause::Unknown => Trouble::Final(connection_failed(stderr, settings)),
+            _ => Trouble::Final(connection_failed(stderr, settings)),
         },
         Some(code) => {
             let words = words(stderr);
@@ -165,17 +162,17 @@ pub(crate) fn trouble(code: Option<i32>, stderr: &str, settings: &SshSettings) -
             } else {
                 format!("{words} (exit code {code})")
             };
-            Trouble::Final(TransportError {
-                message: format!("nothing could be started at {target}: {reason}"),
-                hint: Some(format!("check that {target} has a usual shell and bash")),
-                is_missing_part: true,
-            })
+            Trouble::Final(down(
+                format!("could not start a command on {target}: {reason}"),
+                Some(format!(
+                    "check that {target} has a POSIX login shell and bash"
+                )),
+            ))
         }
-        None => Trouble::Passing(TransportError {
-            message: format!("the ssh client for {target} was killed"),
-            hint: None,
-            is_missing_part: true,
-        }),
+        None => Trouble::Passing(down(
+            format!("the ssh client for {target} was killed"),
+            None,
+        )),
     }
 }
 

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hermes_config::Config;
-
 use super::client::SshClient;
 use super::connection::{connect, find_home};
 use super::control::ControlPaths;
@@ -15,8 +13,6 @@ use super::programs::check_programs;
 use super::settings::SshSettings;
 use super::surroundings::SshSurroundings;
 use super::sync::{Demand, FileSync, PulledBack, There};
-use hermes_terminal::carried_files::CarriedRequest;
-use hermes_terminal::environment::EnvironmentBuilder;
 use hermes_terminal::remote::{Launch, SessionVariable, Transport, TransportError, Trouble};
 
 /// A user on another machine. Cheap to make; the connection comes with [`Transport::ensure`] and is
@@ -27,7 +23,6 @@ pub struct SshHost {
     settings: SshSettings,
     surroundings: SshSurroundings,
     control: ControlPaths,
-    carried: Mutex<CarriedRequest>,
     connection: Mutex<Option<Connection>>,
     /// Set when a client found the connection gone.
     is_lost: AtomicBool,
@@ -50,47 +45,11 @@ impl SshHost {
         Self {
             control: ControlPaths::plan(&surroundings.temp_directory, uid, &id),
             sync: Mutex::new(FileSync::new(id, surroundings.timing.clone())),
-            carried: Mutex::new(surroundings.carried.clone()),
             connection: Mutex::new(None),
             is_lost: AtomicBool::new(false),
             settings,
             surroundings,
         }
-    }
-
-    /// As the settings of a profile have it.
-    pub fn from_config(
-        config: &Config,
-        environment: &EnvironmentBuilder,
-    ) -> Result<Self, TransportError> {
-        let real_home = environment.policy().child_home.real_home();
-        let settings = SshSettings::from_config(config, real_home)?;
-        Ok(Self::new(
-            settings,
-            SshSurroundings::new(config, environment),
-        ))
-    }
-
-    /// Whether this machine has what a connection needs: the programs and the key. Asks nobody.
-    pub fn check(&self) -> Result<(), TransportError> {
-        self.client_program().map(drop)
-    }
-
-    /// Where it is and who we are there.
-    pub fn settings(&self) -> &SshSettings {
-        &self.settings
-    }
-
-    /// Replaces what goes along, from the next push on.
-    pub fn carry(&self, request: CarriedRequest) {
-        *hold(&self.carried) = request;
-    }
-
-    /// The home there, while connected.
-    pub fn remote_home(&self) -> Option<PathBuf> {
-        let connection = hold(&self.connection);
-        let home = connection.as_ref().map(|connection| &connection.home);
-        home.map(|home| PathBuf::from(home.as_ref()))
     }
 
     /// Brings files that go along now, whenever that was done last.
@@ -105,10 +64,10 @@ impl SshHost {
         let Some(connection) = hold(&self.connection).take() else {
             return Ok(PulledBack::default());
         };
-        let request = hold(&self.carried).clone();
-        let pulled = hold(&self.sync).pull(connection.there(), &request);
+        let carried = &self.surroundings.carried;
+        let pulled = hold(&self.sync).pull(connection.there(), carried);
         connection.leave();
-        let pulled = pulled.map_err(TransportError::from)?;
+        let pulled = pulled.map_err(|error| error.into_transport(&self.settings.target()))?;
         self.tell(&pulled);
         Ok(pulled)
     }
@@ -120,7 +79,7 @@ impl SshHost {
         }
         for copy in &pulled.kept {
             tracing::warn!(
-                "a file was changed here and at {target}; what was here is kept as {}",
+                "a file was changed here and on {target}; the local version is kept as {}",
                 copy.display()
             );
         }
@@ -136,16 +95,13 @@ impl SshHost {
             client: &client,
             home: &home,
         };
-        let request = hold(&self.carried).clone();
-        Ok(hold(&self.sync).push(there, &request, demand)?)
+        let pushed = hold(&self.sync).push(there, &self.surroundings.carried, demand);
+        pushed.map_err(|error| error.into_transport(&self.settings.target()))
     }
 
     fn not_connected(&self) -> TransportError {
-        TransportError {
-            message: format!("there is no connection to {}", self.settings.target()),
-            hint: None,
-            is_missing_part: true,
-        }
+        let target = self.settings.target();
+        diagnosis::down(format!("not connected to {target}"), None)
     }
 
     fn client_program(&self) -> Result<PathBuf, TransportError> {
@@ -183,7 +139,7 @@ impl Connection {
         let is_last = self.mux.leave(&self.client);
         tracing::debug!(
             is_last,
-            "let go of the connection to {}",
+            "release the connection to {}",
             self.client.target()
         );
     }
@@ -208,10 +164,11 @@ impl Transport for SshHost {
         let mut sync = hold(&self.sync);
         sync.reconnected();
         if is_new {
-            let request = hold(&self.carried).clone();
+            let carried = &self.surroundings.carried;
             // Commands run without the files, too, and bring them as soon as that works.
             hermes_telemetry::best_effort("bring files along", || {
-                sync.push(connection.there(), &request, Demand::Now)
+                let pushed = sync.push(connection.there(), carried, Demand::Now);
+                pushed.map_err(|error| error.into_transport(&self.settings.target()))
             });
         }
         *slot = Some(connection);
@@ -265,7 +222,7 @@ impl Drop for SshHost {
 fn check_key(key: &Path) -> Result<(), TransportError> {
     let reason = match hermes_fs::metadata(key) {
         Ok(meta) if meta.is_file() => return Ok(()),
-        Ok(_) => "it is not a file".to_owned(),
+        Ok(_) => "it is not a regular file".to_owned(),
         Err(error) if error.is_not_found() => "there is no such file".to_owned(),
         Err(error) => error.to_string(),
     };

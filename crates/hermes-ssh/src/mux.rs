@@ -7,11 +7,12 @@
 
 use std::time::Duration;
 
-use hermes_fs::{FileLock, LockOptions, SharedLock};
+use hermes_fs::{LockOptions, SharedLock};
 use hermes_telemetry::best_effort;
 
 use super::client::SshClient;
 use super::control::ControlPaths;
+use super::diagnosis::down;
 use hermes_terminal::remote::TransportError;
 
 /// How long closing may take: it is a word to a process on this machine.
@@ -31,11 +32,7 @@ impl MuxUser {
         let what = format!("the connection to {target}");
         let share = SharedLock::acquire(&control.lock, &LockOptions::new(&what));
         Ok(Self {
-            share: share.map_err(|error| TransportError {
-                message: error.to_string(),
-                hint: error.hint(),
-                is_missing_part: true,
-            })?,
+            share: share.map_err(|error| down(error.to_string(), error.hint()))?,
             control: control.clone(),
         })
     }
@@ -43,33 +40,29 @@ impl MuxUser {
     /// Lets go, and closes the connection if nobody else uses it. Says whether it did.
     pub(crate) fn leave(self, client: &SshClient) -> bool {
         let Self { share, control } = self;
-        let alone = best_effort("let go of a shared connection", || share.release());
+        let alone = best_effort("release a shared connection", || share.release());
         let Some(Some(alone)) = alone else {
             return false;
         };
-        close(client, &control, alone);
+        if hermes_fs::exists_no_follow(&control.socket) {
+            // It may have ended by itself, which is what `ssh` then says.
+            best_effort("close the shared connection", || {
+                client.control("exit", CLOSING)
+            });
+            best_effort("remove the socket of the shared connection", || {
+                hermes_fs::remove_file_if_present(&control.socket)
+            });
+        }
+        // Newcomers have waited at the lock, and open a connection of their own now.
+        drop(alone);
         true
     }
 }
 
 /// Lets what runs over a connection go on, but nothing new begin: whoever comes next makes another.
 pub(crate) fn put_aside(client: &SshClient, control: &ControlPaths) {
-    best_effort("put a connection aside", || client.control("stop", CLOSING));
+    best_effort("set a connection aside", || client.control("stop", CLOSING));
     best_effort("remove the socket of a connection", || {
         hermes_fs::remove_file_if_present(&control.socket)
     });
-}
-
-/// Newcomers wait at the lock meanwhile, and open a connection of their own afterwards.
-fn close(client: &SshClient, control: &ControlPaths, alone: FileLock) {
-    if hermes_fs::exists_no_follow(&control.socket) {
-        // It may have ended by itself, which is what `ssh` then says.
-        best_effort("close the shared connection", || {
-            client.control("exit", CLOSING)
-        });
-        best_effort("remove the socket of the shared connection", || {
-            hermes_fs::remove_file_if_present(&control.socket)
-        });
-    }
-    drop(alone);
 }

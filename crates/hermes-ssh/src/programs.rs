@@ -5,32 +5,28 @@ use std::path::PathBuf;
 
 use hermes_proc::find_on_path;
 
+use super::diagnosis::down;
 use hermes_terminal::remote::TransportError;
-
-/// `scp` is not called, but a machine that has only one of the two has half a client: the settings
-/// that work here should work with it as well.
-const NEEDED: [&str; 2] = ["ssh", "scp"];
 
 /// Looks for the programs in a `PATH` value; the error names the one that is missing and the package
 /// that brings it. Gives the path of `ssh`.
+///
+/// `scp` is not called, but a machine that has only one of the two has half a client: the settings
+/// that work here should work with it as well.
 pub fn check_programs(path_value: Option<&OsStr>) -> Result<PathBuf, TransportError> {
-    let mut found = Vec::new();
-    for name in NEEDED {
-        found.push(find_on_path(OsStr::new(name), path_value).ok_or_else(|| missing(name))?);
-    }
-    Ok(found.swap_remove(0))
-}
-
-fn missing(name: &str) -> TransportError {
-    TransportError {
-        message: format!("the ssh backend needs the program {name}, which is not on PATH"),
-        hint: Some(
-            "install OpenSSH's client: the package openssh-client on Debian and Ubuntu, \
-             openssh-clients on Fedora, openssh on Arch and macOS"
-                .to_owned(),
-        ),
-        is_missing_part: true,
-    }
+    let find = |name: &str| {
+        find_on_path(OsStr::new(name), path_value).ok_or_else(|| {
+            let hint = "install OpenSSH's client: the package openssh-client on Debian and Ubuntu, \
+                        openssh-clients on Fedora, openssh on Arch and macOS";
+            down(
+                format!("the ssh backend needs the program {name}, which is not on PATH"),
+                Some(hint.to_owned()),
+            )
+        })
+    };
+    let ssh = find("ssh")?;
+    find("scp")?;
+    Ok(ssh)
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ const USUAL_PORT: u16 = 22;
 pub struct SshSettings {
     /// Name or address of the machine, or a name from the user's own ssh settings.
     pub host: String,
-    /// The user there.
     pub user: String,
-    /// Its port.
     pub port: u16,
     /// Key file on this machine, absolute; `None` leaves it to `ssh`.
     pub key: Option<PathBuf>,
@@ -82,7 +80,7 @@ fn check_word(key: &str, value: &str) -> Result<(), TransportError> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control();
     if value.starts_with('-') || value.contains(odd) || value.contains('@') {
         return Err(wrong(
-            format!("{key} is not a name: '{}'", value.escape_debug()),
+            format!("{key} is not a valid name: '{}'", value.escape_debug()),
             "give the bare name: no spaces, no options, no '@'",
         ));
     }
@@ -91,12 +89,7 @@ fn check_word(key: &str, value: &str) -> Result<(), TransportError> {
 
 fn port(config: &Config) -> Result<u16, TransportError> {
     const KEY: &str = "terminal.ssh_port";
-    let bad = |what: String| {
-        wrong(
-            what,
-            "ports are numbers from 1 to 65535; 22 is the usual one",
-        )
-    };
+    let bad = |what: String| wrong(what, "use a number from 1 to 65535; the default is 22");
     // A port that was meant but cannot be read must not end up at another server.
     if let Some(problem) = config.problems().iter().find(|it| it.key() == Some(KEY)) {
         return Err(bad(problem.to_string()));
@@ -106,7 +99,7 @@ fn port(config: &Config) -> Result<u16, TransportError> {
         Some(number) => u16::try_from(number)
             .ok()
             .filter(|port| *port != 0)
-            .ok_or_else(|| bad(format!("{KEY} is not a port: {number}"))),
+            .ok_or_else(|| bad(format!("{KEY} is not a valid port: {number}"))),
     }
 }
 
@@ -133,7 +126,8 @@ fn expand(path: &str, user_home: &Path) -> PathBuf {
     }
 }
 
-/// Paths of this machine mean nothing there, but nobody can tell them from paths of that one: what is
+/// Paths of this machine mean nothing there, but nobody can tell them from paths of that one: what
+/// is
 /// written is taken, and anything relative counts from the home there.
 fn start_directory(written: &str) -> PathBuf {
     match written {

@@ -16,7 +16,6 @@ pub struct SshTiming {
     pub connect: Duration,
     /// A short question to the other machine.
     pub question: Duration,
-    /// A transfer of files, either way.
     pub transfer: Duration,
     /// Least time between two looks for changed files.
     pub push_interval: Duration,
@@ -48,7 +47,6 @@ pub struct SshSurroundings {
     pub carried: CarriedRequest,
     /// Whether files are compared before every command.
     pub force_sync: bool,
-    /// How long things may take.
     pub timing: SshTiming,
 }
 

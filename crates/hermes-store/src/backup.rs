@@ -16,45 +16,35 @@ use crate::{Database, Error, Result, quick_check};
 /// Pause before a step that found a lock is tried again.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// How to copy.
-#[derive(Debug, Clone, Copy)]
-pub struct BackupOptions {
-    /// Pages per step; between steps the progress is reported.
-    pub pages_per_step: u16,
-    /// Longest time without progress because another connection holds a lock.
-    pub timeout: Duration,
-}
+/// Pages per step. SQLite holds no lock of the source between two steps.
+const PAGES_PER_STEP: i32 = 1024;
 
-impl Default for BackupOptions {
-    fn default() -> Self {
-        Self {
-            pages_per_step: 1024,
-            timeout: Duration::from_secs(30),
-        }
-    }
-}
-
-/// How far a copy has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BackupProgress {
-    /// Pages copied.
-    pub done: u64,
-    /// Pages in all.
-    pub total: u64,
-}
+/// Longest time without progress because another connection holds a lock.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Copies the database at `source` to `target`, which must not exist and gets mode 0600. A failed
 /// copy leaves no target. Gives the size of the copy.
-pub fn backup_to(
-    source: &Path,
-    target: &Path,
-    options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupProgress),
-) -> Result<u64> {
+pub fn backup_to(source: &Path, target: &Path) -> Result<u64> {
+    let steps = Steps {
+        pages: PAGES_PER_STEP,
+        timeout: TIMEOUT,
+        after_each: &mut || {},
+    };
+    backup_in(steps, source, target)
+}
+
+/// How a copy goes on.
+struct Steps<'s> {
+    pages: i32,
+    timeout: Duration,
+    after_each: &'s mut dyn FnMut(),
+}
+
+fn backup_in(steps: Steps<'_>, source: &Path, target: &Path) -> Result<u64> {
     // Before the target exists: a source that cannot be read must not leave anything behind.
-    let from = Database::open_read_only_within(source, options.timeout)?;
+    let from = Database::open_read_only_within(source, steps.timeout)?;
     drop(hermes_fs::create_new(target, 0o600)?);
-    let copied = copy(&from, target, options, progress)
+    let copied = copy(steps, &from, target)
         .and_then(|()| quick_check(target))
         .and_then(|verdict| verdict.into_result(target))
         .and_then(|()| Ok(hermes_fs::symlink_metadata(target)?.len()));
@@ -66,12 +56,7 @@ pub fn backup_to(
     copied
 }
 
-fn copy(
-    from: &Database,
-    target: &Path,
-    options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupProgress),
-) -> Result<()> {
+fn copy(steps: Steps<'_>, from: &Database, target: &Path) -> Result<()> {
     let snapshot = from
         .connection()
         .unchecked_transaction()
@@ -83,7 +68,7 @@ fn copy(
     let mut to = open_target(target)?;
     {
         let backup = Backup::new(&snapshot, &mut to).map_err(from.error("back up"))?;
-        run(&backup, from, options, progress)?;
+        run(steps, &backup, from)?;
     }
     // The header came over with the pages and says "write-ahead log"; without a log beside it the
     // copy is whole in either mode, and in this one it can be read from a read-only directory.
@@ -104,19 +89,12 @@ fn open_target(target: &Path) -> Result<Connection> {
     Connection::open_with_flags(&location.real, flags).map_err(Error::sqlite("create", target))
 }
 
-fn run(
-    backup: &Backup<'_, '_>,
-    from: &Database,
-    options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupProgress),
-) -> Result<()> {
+fn run(steps: Steps<'_>, backup: &Backup<'_, '_>, from: &Database) -> Result<()> {
     let mut last_progress = Instant::now();
     loop {
-        let step = backup
-            .step(i32::from(options.pages_per_step.max(1)))
-            .map_err(from.error("back up"))?;
+        let step = backup.step(steps.pages).map_err(from.error("back up"))?;
         match step {
-            StepResult::Busy | StepResult::Locked if last_progress.elapsed() >= options.timeout => {
+            StepResult::Busy | StepResult::Locked if last_progress.elapsed() >= steps.timeout => {
                 return Err(Error::Busy {
                     action: "back up",
                     path: from.path().to_owned(),
@@ -125,13 +103,7 @@ fn run(
             StepResult::Busy | StepResult::Locked => std::thread::sleep(BUSY_PAUSE),
             StepResult::Done | StepResult::More => {
                 last_progress = Instant::now();
-                let state = backup.progress();
-                let total = u64::try_from(state.pagecount).unwrap_or(0);
-                let left = u64::try_from(state.remaining).unwrap_or(0);
-                progress(BackupProgress {
-                    done: total.saturating_sub(left),
-                    total,
-                });
+                (steps.after_each)();
                 if step == StepResult::Done {
                     return Ok(());
                 }
@@ -140,9 +112,74 @@ fn run(
             other => {
                 return Err(Error::Corrupt {
                     path: from.path().to_owned(),
-                    detail: format!("SQLite's backup gave an unexpected result: {other:?}"),
+                    detail: format!("SQLite's backup returned an unexpected result: {other:?}"),
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OpenOptions;
+
+    fn numbers(path: &Path) -> Database {
+        let database = Database::open(path, &OpenOptions::default()).unwrap();
+        let sql = "CREATE TABLE numbers (n INTEGER PRIMARY KEY, pad BLOB)";
+        database.connection().execute_batch(sql).unwrap();
+        database
+    }
+
+    fn add(database: &Database) {
+        let sql = "INSERT INTO numbers (pad) VALUES (randomblob(2000))";
+        database.connection().execute_batch(sql).unwrap();
+    }
+
+    fn count(path: &Path) -> i64 {
+        let database = Database::open_read_only(path).unwrap();
+        let sql = "SELECT count(*) FROM numbers";
+        let count = database.connection().query_row(sql, [], |row| row.get(0));
+        count.unwrap()
+    }
+
+    #[test]
+    fn writers_in_threads_are_not_blocked_by_a_slow_backup() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, target) = (dir.path().join("state.db"), dir.path().join("copy.db"));
+        let database = numbers(&path);
+        for _ in 0..50 {
+            add(&database);
+        }
+        let mut added = 0;
+        // A commit between any two steps: without one snapshot for all steps this would never end.
+        let steps = Steps {
+            pages: 8,
+            timeout: TIMEOUT,
+            after_each: &mut || {
+                add(&database);
+                added += 1;
+            },
+        };
+        backup_in(steps, &path, &target).unwrap();
+        assert!(added > 2, "the backup took one step only");
+        assert_eq!((count(&target), count(&path)), (50, 50 + added));
+    }
+
+    #[test]
+    fn an_exclusive_lock_ends_in_busy_after_the_timeout_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, target) = (dir.path().join("old.db"), dir.path().join("copy.db"));
+        let database = numbers(&path);
+        let sql = "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE";
+        database.connection().execute_batch(sql).unwrap();
+        let steps = Steps {
+            pages: PAGES_PER_STEP,
+            timeout: Duration::from_millis(50),
+            after_each: &mut || {},
+        };
+        let error = backup_in(steps, &path, &target).unwrap_err();
+        assert!(matches!(error, Error::Busy { .. }), "{error:?}");
+        assert!(!target.exists());
     }
 }

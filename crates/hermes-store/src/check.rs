@@ -10,7 +10,6 @@ const MAX_FINDINGS: u32 = 20;
 /// Verdict on a database file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Integrity {
-    /// Nothing found.
     Sound,
     /// What SQLite found, in its words.
     Damaged(Vec<String>),

@@ -5,7 +5,7 @@
 //! the reference shares.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -22,38 +22,12 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause between tries where SQLite does not wait by itself.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
-/// When a commit counts as done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Synchronous {
-    /// After it is on disk.
-    #[default]
-    Full,
-    /// After it is in the log; a power failure may take the last commits, never the consistency.
-    Normal,
-}
-
-impl Synchronous {
-    /// SQLite's word for it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Full => "FULL",
-            Self::Normal => "NORMAL",
-        }
-    }
-}
-
 /// How to open a database for writing.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
-    /// Durability of a commit.
-    pub synchronous: Synchronous,
     /// Whether a missing file is created (mode 0600) or an error.
     pub create: bool,
-    /// Longest wait for a lock.
     pub busy_timeout: Duration,
-    /// Newest `user_version` this program writes. A file beyond it is opened read-only. `None`
-    /// for files whose version is kept elsewhere.
-    pub supported_schema: Option<i64>,
     /// Pages in the log after which a commit moves them into the file; `None` is SQLite's own
     /// measure.
     pub checkpoint_pages: Option<u32>,
@@ -68,10 +42,8 @@ pub struct OpenOptions {
 impl Default for OpenOptions {
     fn default() -> Self {
         Self {
-            synchronous: Synchronous::Full,
             create: true,
             busy_timeout: BUSY_TIMEOUT,
-            supported_schema: None,
             checkpoint_pages: None,
             eager: false,
             hardened: false,
@@ -88,22 +60,6 @@ pub enum JournalMode {
     Rollback,
 }
 
-/// What a connection may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Read and write.
-    ReadWrite,
-    /// Read, because that was asked for.
-    ReadOnly,
-    /// Read, because a newer program has changed the schema.
-    NewerSchema {
-        /// Version in the file.
-        found: i64,
-        /// Newest version this program writes.
-        supported: i64,
-    },
-}
-
 /// One connection to one database file.
 #[derive(Debug)]
 pub struct Database {
@@ -111,14 +67,11 @@ pub struct Database {
     /// Below the connection: released after it is closed.
     _mark: OpenMark,
     path: PathBuf,
-    access: Access,
     journal: JournalMode,
-    synchronous: Synchronous,
 }
 
 impl Database {
     /// Opens for reading and writing: write-ahead log, foreign keys on, waiting for locks.
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
         let location = DatabaseLocation::of(path)?;
         if !location.exists {
@@ -132,24 +85,29 @@ impl Database {
                 Err(error) => return Err(error.into()),
             }
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let mark = OpenMark::new(&location.real)?;
-        let connection = Connection::open_with_flags(&location.real, flags)
-            .map_err(Error::sqlite("open", path))?;
-        let mut database = Self {
-            connection,
-            _mark: mark,
-            path: path.to_owned(),
-            access: Access::ReadWrite,
-            journal: JournalMode::WriteAhead,
-            synchronous: options.synchronous,
-        };
+        let mut database = Self::connect(path, &location.real, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         database
             .configure(options)
             .map_err(Error::sqlite("open", path))?;
         Ok(database)
+    }
+
+    /// A connection without any pragma, to a file that exists. Follows no link, except in a URI.
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    fn connect(path: &Path, target: &Path, access: OpenFlags) -> Result<Self> {
+        let mark = OpenMark::new(path)?;
+        let mut flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if !access.contains(OpenFlags::SQLITE_OPEN_URI) {
+            flags |= OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        }
+        let connection =
+            Connection::open_with_flags(target, flags).map_err(Error::sqlite("open", path))?;
+        Ok(Self {
+            connection,
+            _mark: mark,
+            path: path.to_owned(),
+            journal: JournalMode::Rollback,
+        })
     }
 
     /// Opens for reading only. Works in a directory we may not write to, unless a log that nobody
@@ -173,47 +131,31 @@ impl Database {
 
     /// Opens for reading. Where this process may write, closing the last connection removes the side
     /// files that a reader needs. The content is never changed.
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     pub fn open_for_inspection(path: &Path) -> Result<Self> {
         let location = DatabaseLocation::of(path)?;
         location.must_exist()?;
         if !location.is_writable() {
             return Self::open_read_only(path);
         }
-        let mark = OpenMark::new(&location.real)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(&location.real, flags)
-            .map_err(Error::sqlite("open", path))?;
-        let mut database = Self::reader(connection, mark, path);
-        database
-            .prepare_reading(BUSY_TIMEOUT)
-            .map_err(Error::sqlite("read", path))?;
-        Ok(database)
+        Self::connect(path, &location.real, OpenFlags::SQLITE_OPEN_READ_WRITE)?
+            .for_reading(BUSY_TIMEOUT)
     }
 
     /// Opens a damaged file for reading what is left in it. Parts of the schema that contradict
     /// themselves are overlooked, so what it gives may be wrong: never for anything but salvage.
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     pub fn open_for_salvage(path: &Path) -> Result<Self> {
         let location = DatabaseLocation::of(path)?;
         location.must_exist()?;
-        let mark = OpenMark::new(&location.real)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(&location.real, flags)
-            .map_err(Error::sqlite("open", path))?;
+        let database = Self::connect(path, &location.real, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         // The first statement of all: any other would already look at the schema.
+        let connection = &database.connection;
         connection
             .pragma_update(None, "writable_schema", true)
             .and_then(|()| connection.busy_timeout(BUSY_TIMEOUT))
             .map_err(Error::sqlite("read", path))?;
-        Ok(Self::reader(connection, mark, path))
+        Ok(database)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     fn open_reader(
         path: &Path,
         location: &DatabaseLocation,
@@ -221,41 +163,28 @@ impl Database {
         timeout: Duration,
     ) -> Result<Self> {
         location.must_exist()?;
-        let mark = OpenMark::new(&location.real)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = if immutable {
-            Connection::open_with_flags(
-                location.immutable_uri(),
-                flags | OpenFlags::SQLITE_OPEN_URI,
-            )
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let database = if immutable {
+            let uri = location.immutable_uri();
+            Self::connect(path, uri.as_ref(), flags | OpenFlags::SQLITE_OPEN_URI)?
         } else {
-            Connection::open_with_flags(&location.real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
-        }
-        .map_err(Error::sqlite("open", path))?;
-        let mut database = Self::reader(connection, mark, path);
-        database
-            .prepare_reading(timeout)
-            .map_err(Error::sqlite("read", path))?;
-        Ok(database)
+            Self::connect(path, &location.real, flags)?
+        };
+        database.for_reading(timeout)
     }
 
-    /// A connection that only reads; its journal is not known yet.
-    fn reader(connection: Connection, mark: OpenMark, path: &Path) -> Self {
-        Self {
-            connection,
-            _mark: mark,
-            path: path.to_owned(),
-            access: Access::ReadOnly,
-            journal: JournalMode::Rollback,
-            synchronous: Synchronous::Full,
-        }
+    fn for_reading(mut self, timeout: Duration) -> Result<Self> {
+        self.prepare_reading(timeout)
+            .map_err(Error::sqlite("read", &self.path))?;
+        Ok(self)
     }
 
     fn prepare_reading(&mut self, timeout: Duration) -> rusqlite::Result<()> {
         self.connection.busy_timeout(timeout)?;
         self.connection.pragma_update(None, "query_only", true)?;
         // The first look at the file: says whether it is a database at all.
-        read_user_version(&self.connection)?;
+        self.connection
+            .pragma_query_value(None, "user_version", |_| Ok(()))?;
         self.journal = read_journal(&self.connection)?;
         Ok(())
     }
@@ -266,17 +195,8 @@ impl Database {
         } else {
             self.connection.busy_timeout(options.busy_timeout)?;
         }
-        let found = read_user_version(&self.connection)?;
-        if let Some(supported) = options.supported_schema
-            && found > supported
-        {
-            self.access = Access::NewerSchema { found, supported };
-            return self.connection.pragma_update(None, "query_only", true);
-        }
         self.journal = self.enter_wal(options.busy_timeout)?;
-        self.connection
-            .pragma_update(None, "synchronous", options.synchronous.word())?;
-        self.synchronous = options.synchronous;
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
         if let Some(pages) = options.checkpoint_pages {
             self.connection
                 .pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))?;
@@ -322,17 +242,6 @@ impl Database {
         }
     }
 
-    pub(crate) fn refuse_newer_schema(&self) -> Result<()> {
-        match self.access {
-            Access::NewerSchema { found, supported } => Err(Error::NewerSchema {
-                path: self.path.clone(),
-                found,
-                supported,
-            }),
-            Access::ReadWrite | Access::ReadOnly => Ok(()),
-        }
-    }
-
     /// The connection, for statements.
     pub fn connection(&self) -> &Connection {
         &self.connection
@@ -343,30 +252,14 @@ impl Database {
         &self.path
     }
 
-    /// What this connection may do.
-    pub fn access(&self) -> Access {
-        self.access
-    }
-
     /// How the file keeps unfinished changes.
     pub fn journal(&self) -> JournalMode {
         self.journal
     }
 
-    /// `user_version` of the file.
-    pub fn schema_version(&self) -> Result<i64> {
-        read_user_version(&self.connection).map_err(Error::sqlite("read", &self.path))
-    }
-
     /// Builds the closure for `map_err` on a statement of this connection.
     pub fn error(&self, action: &'static str) -> impl FnOnce(rusqlite::Error) -> Error {
         Error::sqlite(action, &self.path)
-    }
-
-    /// Whether a commit may be left in the log without waiting for the disk. A rollback journal is
-    /// only sound if it is forced.
-    pub(crate) fn may_skip_forcing(&self) -> bool {
-        self.journal == JournalMode::WriteAhead && self.synchronous == Synchronous::Full
     }
 }
 
@@ -375,12 +268,8 @@ fn retry_soon(asked: i32) -> bool {
     if asked >= EAGER_TRIES {
         return false;
     }
-    std::thread::sleep(crate::write_group::pause_within(EAGER_PAUSE_MS));
+    std::thread::sleep(pause_within(EAGER_PAUSE_MS));
     true
-}
-
-fn read_user_version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 fn read_journal(connection: &Connection) -> rusqlite::Result<JournalMode> {
@@ -404,4 +293,15 @@ fn is_wal_refusal(error: &rusqlite::Error) -> bool {
                 | rusqlite::ErrorCode::AuthorizationForStatementDenied
         )
     )
+}
+
+/// A pause of random length.
+pub(crate) fn pause_within(milliseconds: std::ops::Range<u64>) -> Duration {
+    // Any spread will do; the clock's low digits differ between the processes that collided.
+    let nanos = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| u64::from(since.subsec_nanos()));
+    let spread = milliseconds.end - milliseconds.start;
+    let mixed = nanos.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(std::process::id());
+    Duration::from_millis(milliseconds.start + (mixed >> 7) % spread)
 }

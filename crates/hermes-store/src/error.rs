@@ -10,62 +10,30 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A database operation that did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The content of the file contradicts itself.
     #[error("the database {} is damaged: {detail}", path.display())]
-    Corrupt {
-        /// The database.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
-    /// Another connection held a lock for longer than we wait.
+    Corrupt { path: PathBuf, detail: String },
     #[error("could not {action} the database {}: another process keeps it locked", path.display())]
     Busy {
         /// Verb that completes "could not … the database".
         action: &'static str,
-        /// The database.
         path: PathBuf,
     },
-    /// The file is something else.
     #[error("{} is not an SQLite database", path.display())]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A newer program has changed the schema; this one may only read it.
-    #[error(
-        "the database {} has schema version {found}, this program writes up to {supported}",
-        path.display()
-    )]
-    NewerSchema {
-        /// The database.
-        path: PathBuf,
-        /// Version in the file.
-        found: i64,
-        /// Newest version this program knows.
-        supported: i64,
-    },
+    NotADatabase { path: PathBuf },
     /// The operating system refused: permission, a full disk, a read-only file system.
     #[error("could not {action} the database {}: {}", path.display(), source)]
     Io {
-        /// Verb that completes "could not … the database".
         action: &'static str,
-        /// The database.
         path: PathBuf,
-        /// What SQLite said.
         source: rusqlite::Error,
     },
     /// A statement failed for a reason of its own (a constraint, a missing table).
     #[error("could not {action} the database {}: {}", path.display(), source)]
     Statement {
-        /// Verb that completes "could not … the database".
         action: &'static str,
-        /// The database.
         path: PathBuf,
-        /// What SQLite said.
         source: rusqlite::Error,
     },
-    /// The file around the database could not be made, looked at or moved.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }
@@ -109,7 +77,6 @@ impl Error {
             Self::Corrupt { path, .. }
             | Self::Busy { path, .. }
             | Self::NotADatabase { path }
-            | Self::NewerSchema { path, .. }
             | Self::Io { path, .. }
             | Self::Statement { path, .. } => path,
             Self::File(error) => error.path(),
@@ -134,7 +101,6 @@ impl Error {
             Self::Corrupt { .. }
             | Self::Busy { .. }
             | Self::NotADatabase { .. }
-            | Self::NewerSchema { .. }
             | Self::Statement { .. } => false,
         }
     }
@@ -152,10 +118,6 @@ impl Error {
                 "move {} away; restore it from a backup if it held data",
                 path.display()
             )),
-            Self::NewerSchema { .. } => Some(
-                "update this program, or restore the snapshot taken before the newer one ran"
-                    .to_owned(),
-            ),
             Self::Io { source, .. } if is_full(source) => {
                 Some("free some space and try again".to_owned())
             }

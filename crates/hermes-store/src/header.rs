@@ -22,7 +22,6 @@ pub enum Header {
     Fresh,
     /// A database, as far as its first bytes tell.
     Sqlite,
-    /// Something else.
     Foreign {
         /// Up to 64 bytes of it.
         first: Vec<u8>,
@@ -32,17 +31,13 @@ pub enum Header {
 }
 
 impl Header {
-    /// Where a TLS record begins in a foreign file: a sign that a socket was written to the
-    /// descriptor of the database.
-    pub fn tls_record_at(&self) -> Option<usize> {
+    /// Whether a TLS record stands in a foreign file: a sign that a socket was written to the
+    /// descriptor of the database, over its first bytes or behind five of them.
+    pub fn has_tls_record(&self) -> bool {
         let Self::Foreign { first } = self else {
-            return None;
+            return false;
         };
-        match first.strip_prefix(b"SQLit") {
-            Some(rest) if is_tls_record(rest) => Some(5),
-            _ if is_tls_record(first) => Some(0),
-            _ => None,
-        }
+        is_tls_record(first) || first.strip_prefix(b"SQLit").is_some_and(is_tls_record)
     }
 }
 
@@ -90,14 +85,8 @@ mod tests {
 
     #[test]
     fn tls_records_are_recognised_at_both_offsets() {
-        assert_eq!(
-            foreign(b"\x17\x03\x03\x00\x20rest").tls_record_at(),
-            Some(0)
-        );
-        assert_eq!(
-            foreign(b"SQLit\x15\x03\x01\x00\x02xx").tls_record_at(),
-            Some(5)
-        );
+        assert!(foreign(b"\x17\x03\x03\x00\x20rest").has_tls_record());
+        assert!(foreign(b"SQLit\x15\x03\x01\x00\x02xx").has_tls_record());
         for other in [
             b"\x18\x03\x03\x00\x20".as_slice(),
             b"\x17\x02\x03\x00\x20",
@@ -107,8 +96,8 @@ mod tests {
             b"\x17\x03\x03",
             b"plain text",
         ] {
-            assert_eq!(foreign(other).tls_record_at(), None, "{other:?}");
+            assert!(!foreign(other).has_tls_record(), "{other:?}");
         }
-        assert_eq!(Header::Sqlite.tls_record_at(), None);
+        assert!(!Header::Sqlite.has_tls_record());
     }
 }

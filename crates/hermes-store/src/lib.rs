@@ -16,9 +16,9 @@ mod location;
 mod quarantine;
 mod write_group;
 
-pub use backup::{BackupOptions, BackupProgress, backup_to};
+pub use backup::backup_to;
 pub use check::{Integrity, integrity_check, quick_check, quick_check_untouched};
-pub use database::{Access, Database, JournalMode, OpenOptions, Synchronous};
+pub use database::{Database, JournalMode, OpenOptions};
 pub use error::{Error, Result};
 pub use header::{Header, read_header};
 pub use location::{is_sidecar_name, sidecars, wal_size};

@@ -3,11 +3,10 @@
 //! SQLite waits for a lock by itself, but writers that wait equally long collide again: beginning and
 //! committing are retried a few times after a random pause. The work between them runs once.
 
-use std::time::{Duration, SystemTime};
-
 use rusqlite::Connection;
 
-use crate::{Database, Error, Result, Synchronous};
+use crate::database::pause_within;
+use crate::{Database, Error, JournalMode, Result};
 
 /// Tries of a beginning or a commit after the first.
 const RETRIES: u32 = 5;
@@ -17,7 +16,7 @@ const PAUSE_MS: std::ops::Range<u64> = 20..150;
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commit {
-    /// The disk, if the database was opened with `Synchronous::Full`.
+    /// The disk.
     Forced,
     /// The log: the write survives the end of this process, however sudden. A loss of power may undo
     /// it until any later commit is forced, because forcing the one log includes what comes before.
@@ -41,9 +40,9 @@ impl Database {
         commit: Commit,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        self.refuse_newer_schema()?;
         let _relaxed = match commit {
-            Commit::Logged if self.may_skip_forcing() => Some(self.relax_sync()?),
+            // A rollback journal is only sound if it is forced.
+            Commit::Logged if self.journal() == JournalMode::WriteAhead => Some(self.relax_sync()?),
             Commit::Logged | Commit::Forced => None,
         };
         self.boundary("BEGIN IMMEDIATE")?;
@@ -60,7 +59,7 @@ impl Database {
     fn relax_sync(&self) -> Result<RelaxedSync<'_>> {
         let connection = self.connection();
         connection
-            .pragma_update(None, "synchronous", Synchronous::Normal.word())
+            .pragma_update(None, "synchronous", "NORMAL")
             .map_err(self.error("write to"))?;
         Ok(RelaxedSync(connection))
     }
@@ -101,8 +100,7 @@ struct RelaxedSync<'c>(&'c Connection);
 impl Drop for RelaxedSync<'_> {
     fn drop(&mut self) {
         // Fails only inside a transaction, and it has ended.
-        let word = Synchronous::Full.word();
-        drop(self.0.pragma_update(None, "synchronous", word));
+        drop(self.0.pragma_update(None, "synchronous", "FULL"));
     }
 }
 
@@ -116,15 +114,4 @@ impl Drop for RollbackOnDrop<'_> {
             drop(self.0.execute_batch("ROLLBACK"));
         }
     }
-}
-
-/// A pause of random length.
-pub(crate) fn pause_within(milliseconds: std::ops::Range<u64>) -> Duration {
-    // Any spread will do; the clock's low digits differ between the processes that collided.
-    let nanos = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| u64::from(since.subsec_nanos()));
-    let spread = milliseconds.end - milliseconds.start;
-    let mixed = nanos.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(std::process::id());
-    Duration::from_millis(milliseconds.start + (mixed >> 7) % spread)
 }

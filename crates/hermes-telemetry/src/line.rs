@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_of_a_line() {
+    fn line_has_stamp_level_session_logger_and_message() {
         assert_eq!(
             line(&record("done")),
             "2026-11-02 10:20:30,123 WARNING agent.turn: done\n"

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn own_targets() {
+    fn own_targets_are_hermes_crates() {
         assert!(is_own_target("hermes"));
         assert!(is_own_target("hermes_fs::lock"));
         assert!(!is_own_target("hermeslike::x"));

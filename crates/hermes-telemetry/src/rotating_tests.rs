@@ -1,6 +1,6 @@
 //! One process and what others may do to its file meanwhile.
 
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::fs;
 

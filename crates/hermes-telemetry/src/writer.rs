@@ -135,7 +135,7 @@ impl LogWriter {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use std::collections::BTreeMap;
     use std::path::Path;

@@ -7,9 +7,7 @@ use crate::shell::SessionKey;
 /// Whether someone waits for the end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandKind {
-    /// The caller waits.
     Foreground,
-    /// It runs on its own.
     Background,
 }
 
@@ -24,25 +22,19 @@ pub trait CommandApprover: Send + Sync {
 pub enum CommandDecision {
     /// It may run. With a text if it was flagged and then approved.
     Allowed {
-        /// Who approved what.
         approval: Option<String>,
     },
-    /// It may not run.
     Refused(Refusal),
 }
 
 /// Why a command may not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What kind of refusal it is.
     pub kind: RefusalKind,
-    /// What happened and what to do.
     pub message: String,
     /// Whether nothing may ever approve the command.
     pub hardline: bool,
-    /// The rule that flagged it.
     pub pattern_key: Option<String>,
-    /// What the rule is about.
     pub description: Option<String>,
 }
 
@@ -51,7 +43,6 @@ pub struct Refusal {
 pub enum RefusalKind {
     /// The command makes no sense as it is.
     Invalid,
-    /// The command is not allowed.
     Blocked,
     /// Somebody has to approve it first.
     PendingApproval,
@@ -64,15 +55,11 @@ pub trait SudoSupport: Send + Sync {
     fn prepare(&self, command: &str, session: &SessionKey) -> Option<SudoInput>;
     /// The password was refused; says whether a remembered one was forgotten.
     fn rejected(&self, session: &SessionKey) -> bool;
-    /// A line for the output of a command that asked for a password in vain, if that helps more than
-    /// a prompt.
-    fn hint(&self, output: &str) -> Option<&'static str>;
 }
 
 /// A command prepared for sudo.
 #[derive(Debug)]
 pub struct SudoInput {
-    /// The command to run.
     pub command: String,
     /// One line per sudo.
     pub input: SecretString,

@@ -48,13 +48,9 @@ pub trait Backend: Send + Sync {
 /// A foreground command for a backend: approved, with its limit.
 #[derive(Clone, Copy)]
 pub struct BackendCommand<'a> {
-    /// The session it runs in.
     pub session: &'a Session,
-    /// Shell text.
     pub command: &'a str,
-    /// Directory for this command only.
     pub workdir: Option<&'a str>,
-    /// Time limit.
     pub timeout: Duration,
     /// Standard input; nothing if empty.
     pub input: &'a [u8],
@@ -67,15 +63,10 @@ pub struct BackendCommand<'a> {
 /// A background process for a backend: approved and counted.
 #[derive(Clone, Copy)]
 pub struct BackendProcess<'a> {
-    /// Its id.
     pub id: &'a str,
-    /// The session it starts from.
     pub session: &'a Session,
-    /// Shell text.
     pub command: &'a str,
-    /// Directory for this process only.
     pub workdir: Option<&'a str>,
-    /// Whether it should have a pseudo-terminal.
     pub pty: bool,
     /// Raised to give up the start.
     pub interrupt: &'a Wake,
@@ -88,41 +79,32 @@ pub struct BackendProcess<'a> {
 pub enum CommandEnd {
     /// By itself, with this code; the negated signal if one ended it.
     Exited(i32),
-    /// Stopped at its time limit.
     TimedOut,
     /// Stopped because an interrupt was raised.
     Interrupted,
-    /// The connection was lost while it ran.
     Lost,
 }
 
 /// What a backend knows of a command that was run.
 #[derive(Debug)]
 pub struct BackendOutcome {
-    /// How it ended.
     pub end: CommandEnd,
     /// What went wrong although it ran: processes that survived a kill, a lost connection.
     pub error: Option<String>,
     /// Added to the message about a kill: what is unknown about its processes.
     pub kill_remark: String,
-    /// That it ran in another directory than expected.
     pub cwd_note: Option<String>,
-    /// Something about the shell it ran in.
     pub shell_note: Option<String>,
 }
 
 /// Why a backend did not run a command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BackendError {
-    /// The directory that was asked for cannot be used.
     Workdir(WorkdirError),
-    /// The interrupt came first.
     Interrupted,
     /// It could not be started; with the next step if there is one.
     NotStarted {
-        /// What happened.
         message: String,
-        /// That it would have run in another directory than expected.
         cwd_note: Option<String>,
     },
 }
@@ -137,14 +119,18 @@ impl From<WorkdirError> for BackendError {
 pub(crate) fn survivors_error(survivors: &[u32]) -> Option<String> {
     (!survivors.is_empty()).then(|| {
         let pids: Vec<String> = survivors.iter().map(u32::to_string).collect();
-        format!("could not be killed and still run: {}", pids.join(", "))
+        format!(
+            "could not be killed and are still running: {}",
+            pids.join(", ")
+        )
     })
 }
 
 /// The note about a session whose directory is gone.
 pub(crate) fn moved_note(from: &Path, to: &Path) -> String {
     format!(
-        "{} is gone or cannot be entered; the command ran in {}, which is now the working directory.",
+        "{} no longer exists or cannot be entered; the command ran in {}, which is now the working \
+         directory.",
         from.display(),
         to.display()
     )

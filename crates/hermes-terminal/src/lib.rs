@@ -11,6 +11,8 @@ pub mod carried_files;
 mod command;
 pub mod environment;
 pub mod local;
+mod lock;
+mod old_files;
 pub mod output;
 pub mod remote;
 mod settings;
@@ -21,7 +23,8 @@ mod terminal;
 pub use approval::{
     CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind, SudoInput, SudoSupport,
 };
-pub use command::{CommandOutcome, CommandRequest, NotRun, StartRequest, Started, SudoOutcome};
+pub use background::Started;
+pub use command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
 pub use settings::TerminalSettings;
 pub use shell::SessionKey;
 pub use terminal::Terminal;

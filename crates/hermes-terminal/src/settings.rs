@@ -9,9 +9,7 @@ use hermes_config::Config;
 /// How commands run.
 #[derive(Debug, Clone)]
 pub struct TerminalSettings {
-    /// Time limit of a foreground command that names none.
     pub timeout: Duration,
-    /// Largest time limit a foreground command may name.
     pub longest_timeout: Duration,
     /// Characters of output a result shows.
     pub shown_output: usize,
@@ -19,11 +17,9 @@ pub struct TerminalSettings {
     pub init_files: Vec<String>,
     /// Whether the user's usual files are read when none are named.
     pub source_user_files: bool,
-    /// Time limit of that first shell.
     pub login_limit: Duration,
     /// From SIGTERM to SIGKILL for background processes; zero means that SIGKILL is never sent.
     pub background_grace: Duration,
-    /// Where sessions start.
     pub start_directory: PathBuf,
     /// HERMES_HOME.
     pub home: PathBuf,
@@ -84,7 +80,7 @@ impl TerminalSettings {
                 Ok(value) if value > 0 => self.longest_timeout = Duration::from_secs(value),
                 _ => tracing::warn!(
                     value = text,
-                    "TERMINAL_MAX_FOREGROUND_TIMEOUT is no number of seconds; 600 is used"
+                    "TERMINAL_MAX_FOREGROUND_TIMEOUT is not a number of seconds; using 600"
                 ),
             }
         }

@@ -19,11 +19,13 @@ use crate::approval::{CommandApprover, CommandDecision, CommandKind, Refusal, Su
 use crate::backend::{
     Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, CommandEnd,
 };
-use crate::background::{Guarded, NewEntry, Processes, SessionProcesses, StartError};
-use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, Started, SudoOutcome};
-use crate::output::{Collected, Collector, CollectorOptions, remove_old_outputs};
+use crate::background::{Guarded, Processes, SessionProcesses, StartError, Started};
+use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
+use crate::lock::lock;
+use crate::old_files::{is_snapshot_name, remove_old_files};
+use crate::output::{Collected, Collector, CollectorOptions};
 use crate::settings::TerminalSettings;
-use crate::shell::{Session, SessionKey, Sessions, WorkdirError, remove_leftover_snapshots};
+use crate::shell::{Session, SessionKey, Sessions, WorkdirError};
 use crate::sudo::password_was_rejected;
 
 /// Runs the commands of all conversations of a process on one backend.
@@ -40,7 +42,6 @@ pub struct Terminal {
     running: Running,
 }
 
-/// How many foreground commands run.
 #[derive(Default)]
 struct Running {
     count: Mutex<usize>,
@@ -86,11 +87,6 @@ impl Terminal {
         self.backend.as_ref()
     }
 
-    /// All sessions.
-    pub fn sessions(&self) -> &Sessions {
-        &self.sessions
-    }
-
     /// The session of a conversation, begun if it is new.
     pub fn session(&self, key: &SessionKey) -> Arc<Session> {
         self.sessions.get(key, &self.backend.start_directory())
@@ -105,7 +101,7 @@ impl Terminal {
     pub fn processes_of(&self, session: &SessionKey) -> SessionProcesses<'_> {
         SessionProcesses {
             processes: &self.processes,
-            session: self.sessions.root_of(session),
+            session: session.clone(),
             shutdown: &self.shutdown,
         }
     }
@@ -164,9 +160,6 @@ impl Terminal {
                 rejected,
                 forgotten: rejected && sudo.rejected(request.session),
             };
-            if let Some(hint) = sudo.hint(&outcome.output) {
-                outcome.output.push_str(&format!("\n{hint}"));
-            }
         }
         outcome.approval = approval.map(|text| {
             if outcome.interrupted {
@@ -237,23 +230,14 @@ impl Terminal {
             cwd_note: outcome.cwd_note.map(|text| self.redact(&text)),
             shell_note: outcome.shell_note,
             full_output: collected.full_output,
-            approval: None,
-            sudo: SudoOutcome::default(),
+            ..CommandOutcome::default()
         }
     }
 
     fn outcome_without_run(&self, error: BackendError) -> CommandOutcome {
         let mut outcome = CommandOutcome {
-            output: String::new(),
             exit_code: -1,
-            no_result: false,
-            interrupted: false,
-            error: None,
-            cwd_note: None,
-            shell_note: None,
-            full_output: None,
-            approval: None,
-            sudo: SudoOutcome::default(),
+            ..CommandOutcome::default()
         };
         match error {
             BackendError::Workdir(error) => {
@@ -279,14 +263,6 @@ impl Terminal {
         let approval = self.approve(request.command, CommandKind::Background, request.interrupt)?;
         let session = self.session(request.session);
         let id = format!("proc_{}", random_hex(12));
-        let entry = NewEntry {
-            id: &id,
-            session: self.sessions.root_of(request.session),
-            task_id: request.session.as_str(),
-            command: &self.redact(request.command),
-            notify: request.notify,
-            watch_patterns: request.watch_patterns,
-        };
         let process = BackendProcess {
             id: &id,
             session: &session,
@@ -298,7 +274,9 @@ impl Terminal {
         };
         let started = self
             .processes
-            .start(&entry, || self.backend.start(&process))
+            .start(request, &id, &self.redact(request.command), || {
+                self.backend.start(&process)
+            })
             .map_err(|error| match error {
                 StartError::Workdir(WorkdirError::Forbidden(name)) => {
                     NotRun::ForbiddenInWorkdir(name)
@@ -309,11 +287,9 @@ impl Terminal {
                 error => NotRun::NotStarted(self.redact(&error.to_string())),
             })?;
         Ok(Started {
-            pid: started.pid,
-            pty: started.pty,
             cwd_note: started.cwd_note.map(|text| self.redact(&text)),
             approval,
-            id,
+            ..started
         })
     }
 
@@ -341,8 +317,8 @@ impl Terminal {
     /// older than a day. Called once at start.
     pub fn clean_up(&self) {
         let now = SystemTime::now();
-        let snapshots = remove_leftover_snapshots(&self.settings.temp_directory, now);
-        let outputs = remove_old_outputs(&self.settings.output_directory(), now);
+        let snapshots = remove_old_files(&self.settings.temp_directory, now, is_snapshot_name);
+        let outputs = remove_old_files(&self.settings.output_directory(), now, |_| true);
         if snapshots + outputs > 0 {
             tracing::info!(snapshots, outputs, "old files removed");
         }
@@ -353,11 +329,7 @@ impl Terminal {
     pub fn shut_down(&self, limit: Duration) -> bool {
         self.shutdown.raise();
         self.backend.shut_down();
-        let count = self
-            .running
-            .count
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let count = lock(&self.running.count);
         let (count, _) = self
             .running
             .changed
@@ -386,13 +358,12 @@ impl Running {
     }
 
     fn change(&self, change: impl FnOnce(usize) -> usize) {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = lock(&self.count);
         *count = change(*count);
         self.changed.notify_all();
     }
 }
 
-/// A running foreground command.
 struct Counted<'a>(&'a Running);
 
 impl Drop for Counted<'_> {

@@ -70,7 +70,7 @@ fn described(name: &str, path: &Path) -> Option<TimeZone> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "zones belong to the system; whatever cannot be read is no zone"
+    reason = "time zones come from the system; an unreadable one is ignored"
 )]
 fn small_file(path: &Path) -> Option<Vec<u8>> {
     let about = std::fs::metadata(path).ok()?;
@@ -82,7 +82,7 @@ fn small_file(path: &Path) -> Option<Vec<u8>> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "variables of the C library, no settings of this program"
+    reason = "variables of the C library, not settings of this program"
 )]
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?;

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
-    CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, Filesystem, FixedSession,
-    HostFiles, Interpreters, RpcEnv, SandboxEnv, ToolRegistry, UnattendedScripts, WriteGuard,
+    CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, Filesystem, HostFiles,
+    Interpreters, RpcEnv, SandboxEnv, ScriptGate, SessionState, ToolRegistry, WriteGuard,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 struct Plain;
 
@@ -27,6 +27,26 @@ impl SandboxEnv for Plain {
         let mut variables = rpc.variables();
         variables.push(("PATH".into(), context.session.variable("PATH").unwrap()));
         variables
+    }
+}
+
+struct Approve;
+
+impl ScriptGate for Approve {
+    fn decide(&self, _: &str, _: &CallContext) -> Result<(), Value> {
+        Ok(())
+    }
+}
+
+struct TemporarySession;
+
+impl SessionState for TemporarySession {
+    fn cwd(&self) -> PathBuf {
+        std::env::temp_dir()
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        std::env::var_os(name).filter(|_| name == "PATH")
     }
 }
 
@@ -44,17 +64,14 @@ fn main() {
         python: std::env::args_os().nth(1).map(PathBuf::from),
         ..CodeSettings::default()
     };
-    let gate = Arc::new(UnattendedScripts::Approve);
+    let gate = Arc::new(Approve);
     let tool = ExecuteCodeTool::new(settings.clone(), Arc::new(Plain), gate);
     let context = CallContext {
         session_key: "bench".to_owned(),
         conversation: hermes_tools::ToolConversation::default(),
-        session: Arc::new(FixedSession {
-            cwd: std::env::temp_dir(),
-            variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
-        }),
+        session: Arc::new(TemporarySession),
         child_home: std::env::temp_dir(),
-        filesystem: Filesystem::on_this_machine(HostFiles {
+        filesystem: Filesystem::from(HostFiles {
             home: std::env::temp_dir(),
             private_homes: hermes_policy::PrivateHomes::default(),
             write_guard: Arc::new(Nowhere),

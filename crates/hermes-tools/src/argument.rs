@@ -10,29 +10,22 @@ use serde_json::{Map, Value, json};
 /// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgKind {
-    /// Text.
     Text,
     /// The content of a file: text, or what is written as JSON.
     Document,
-    /// A whole number, not below the first bound and not above the second.
+    /// A whole number within bounds.
     Int {
-        /// Smallest value.
         min: i64,
-        /// Largest value.
         max: i64,
     },
     /// A whole number that is brought into the bounds when it is outside.
     ClampedInt {
-        /// Smallest value.
         min: i64,
-        /// Largest value.
         max: i64,
     },
     /// `true` or `false`.
     Flag,
-    /// One of these words.
     Choice(&'static [&'static str]),
-    /// A list of texts.
     Texts,
     /// An object with fields of the caller's choice.
     Object,
@@ -43,24 +36,36 @@ pub enum ArgKind {
 /// One argument of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
     pub name: &'static str,
-    /// Its type.
     pub kind: ArgKind,
     /// Whether a call without it is refused.
     pub required: bool,
-    /// What it means, for the model.
+    /// Whether models are told of it.
+    pub listed: bool,
+    /// For the model.
     pub doc: &'static str,
+}
+
+impl ArgKind {
+    /// A whole number from `min` on.
+    pub const fn at_least(min: i64) -> Self {
+        let max = i64::MAX;
+        Self::Int { min, max }
+    }
+
+    /// A whole number that is raised to `min` when it is smaller.
+    pub const fn clamped_from(min: i64) -> Self {
+        let max = i64::MAX;
+        Self::ClampedInt { min, max }
+    }
 }
 
 impl Argument {
     /// An argument every call has.
     pub const fn required(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
         Self {
-            name,
-            kind,
             required: true,
-            doc,
+            ..Self::optional(name, kind, doc)
         }
     }
 
@@ -70,7 +75,31 @@ impl Argument {
             name,
             kind,
             required: false,
+            listed: true,
             doc,
+        }
+    }
+
+    /// A text with a default.
+    pub const fn text(name: &'static str, doc: &'static str) -> Self {
+        Self::optional(name, ArgKind::Text, doc)
+    }
+
+    /// A switch that is off by default.
+    pub const fn flag(name: &'static str, doc: &'static str) -> Self {
+        Self::optional(name, ArgKind::Flag, doc)
+    }
+
+    /// A list of texts that is empty by default.
+    pub const fn texts(name: &'static str, doc: &'static str) -> Self {
+        Self::optional(name, ArgKind::Texts, doc)
+    }
+
+    /// An argument that models are not told of: it has no effect yet.
+    pub const fn unlisted(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
+        Self {
+            listed: false,
+            ..Self::optional(name, kind, doc)
         }
     }
 
@@ -111,38 +140,30 @@ impl Argument {
 
     /// The value as the declared type, or what is wrong with it.
     fn coerced(&self, value: &Value) -> Result<Value, String> {
-        if let ArgKind::Records(fields) = self.kind {
-            return self.records(fields, value);
-        }
-        self.coerce(value).ok_or_else(|| self.refusal(value))
-    }
-
-    fn refusal(&self, value: &Value) -> String {
-        format!(
-            "Invalid argument '{}': expected {}, got {}.",
-            self.name,
-            self.expected(),
-            shown(value)
-        )
-    }
-
-    fn records(&self, fields: &[Self], value: &Value) -> Result<Value, String> {
+        let refusal = || {
+            format!(
+                "Invalid argument '{}': expected {}, got {}.",
+                self.name,
+                self.expected(),
+                shown(value)
+            )
+        };
+        let ArgKind::Records(fields) = self.kind else {
+            return self.coerce(value).ok_or_else(refusal);
+        };
         let parsed: Option<Value> = value
             .as_str()
             .and_then(|text| serde_json::from_str(text).ok());
         let items = match parsed.as_ref().unwrap_or(value) {
             Value::Array(items) => items.as_slice(),
             single @ Value::Object(_) => std::slice::from_ref(single),
-            _ => return Err(self.refusal(value)),
+            _ => return Err(refusal()),
         };
-        let mut records = Vec::new();
-        for (item, number) in items.iter().zip(1..) {
-            let record = checked(fields, item);
-            let record =
-                record.map_err(|problem| format!("{}, item {number}: {problem}", self.name))?;
-            records.push(record);
-        }
-        Ok(Value::Array(records))
+        let records = items.iter().zip(1..).map(|(item, number)| {
+            checked(fields, item)
+                .map_err(|problem| format!("{}, item {number}: {problem}", self.name))
+        });
+        records.collect()
     }
 
     /// The value as the declared type, or `None` if no single reading exists.
@@ -178,24 +199,13 @@ impl Argument {
                 .then(|| Value::Array(items.clone())),
             (ArgKind::Texts, Value::String(text)) => {
                 // A list written as JSON text is the list; any other text is its only element.
-                match serde_json::from_str::<Vec<String>>(text) {
-                    Ok(items) => Some(json!(items)),
-                    Err(_) => Some(json!([text])),
-                }
+                let items = serde_json::from_str(text).unwrap_or_else(|_| vec![text.clone()]);
+                Some(json!(items))
             }
             (ArgKind::Object, Value::String(text)) => {
                 serde_json::from_str(text).ok().filter(Value::is_object)
             }
-            (
-                ArgKind::Text
-                | ArgKind::Document
-                | ArgKind::Flag
-                | ArgKind::Choice(_)
-                | ArgKind::Texts
-                | ArgKind::Object
-                | ArgKind::Records(_),
-                _,
-            ) => None,
+            _ => None,
         }
     }
 }
@@ -216,9 +226,10 @@ fn whole_number(value: &Value) -> Option<i64> {
 }
 
 /// The JSON schema of a table.
-pub fn schema_of(arguments: &[Argument]) -> Value {
+pub(crate) fn schema_of(arguments: &[Argument]) -> Value {
     let properties: Map<String, Value> = arguments
         .iter()
+        .filter(|argument| argument.listed)
         .map(|argument| (argument.name.to_owned(), argument.schema()))
         .collect();
     let required: Vec<&str> = arguments
@@ -230,7 +241,7 @@ pub fn schema_of(arguments: &[Argument]) -> Value {
 }
 
 /// The arguments of a call in their declared types, nulls left out; or what is wrong with them.
-pub fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
+pub(crate) fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
     let parsed;
     let given = match given {
         Value::Null => &Map::new(),
@@ -277,7 +288,7 @@ fn unknown(arguments: &[Argument], given: &Map<String, Value>) -> String {
     match given.keys().find(|name| !is_known(name)) {
         Some(unknown) => {
             let names: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
-            let unknown: String = unknown.chars().take(60).collect();
+            let unknown = hermes_text::cut(unknown, 60);
             format!(" Unknown: '{unknown}'. Known: {}.", names.join(", "))
         }
         None => String::new(),
@@ -291,17 +302,28 @@ fn is_absent(value: &Value, argument: &Argument) -> bool {
 }
 
 fn shown(value: &Value) -> String {
-    match value {
-        Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),
-        scalar => {
-            let text = scalar.to_string();
-            if text.chars().count() > 60 {
-                type_name(value).to_owned()
-            } else {
-                text
-            }
-        }
+    let text = value.to_string();
+    let is_list = value.is_array() || value.is_object();
+    if is_list || text.chars().nth(60).is_some() {
+        return type_name(value).to_owned();
     }
+    text
+}
+
+/// A text argument without blanks around it; a blank one counts as none.
+pub(crate) fn text<'a>(args: &'a Value, name: &str) -> Option<&'a str> {
+    let text = args[name].as_str().map(str::trim);
+    text.filter(|text| !text.is_empty())
+}
+
+/// The texts of a list without blanks around them, blank ones left out.
+pub(crate) fn texts(args: &Value, name: &str) -> Vec<String> {
+    let items = args[name].as_array().into_iter().flatten();
+    let texts = items.filter_map(Value::as_str).map(str::trim);
+    texts
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The JSON type of a value, with its article.

@@ -4,58 +4,37 @@
 
 use serde_json::{Value, json};
 
-use crate::argument::{ArgKind, Argument};
-use crate::context::CallContext;
-use crate::tool::{Tool, error};
+use crate::argument::{ArgKind, Argument, texts};
+use crate::result::error;
+use crate::tool::{CallContext, ClarifyQuestion, Tool, ToolSpec};
 
 /// Most answers to choose from; the user can always write another.
 const MAX_CHOICES: usize = 4;
 
-/// A question with answers to choose from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClarifyQuestion {
-    /// What is asked.
-    pub text: String,
-    /// Answers to choose from; none for an open question.
-    pub choices: Vec<String>,
-}
-
-/// Asks the user.
-pub trait Answerer: Send + Sync {
-    /// Their answer; `None` if none came in time. Ends early when `context.interrupt` is raised.
-    fn answer(&self, question: &ClarifyQuestion, context: &CallContext) -> Option<String>;
-}
+const SPEC: ToolSpec = ToolSpec {
+    name: "clarify",
+    toolset: "clarify",
+    description: "Asks the user a question and waits for the answer: when the task can be read in several \
+     ways with different results, or a decision is theirs. Give up to four choices, or none \
+     for an open question. Do not ask whether a command may run, nor what you can find out or \
+     decide yourself.",
+    arguments: &[
+        Argument::required("question", ArgKind::Text, "What to ask."),
+        Argument::texts(
+            "choices",
+            "Up to four answers to choose from; the user can always write another.",
+        ),
+    ],
+    ..ToolSpec::DEFAULT
+};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ClarifyTool;
 
 impl Tool for ClarifyTool {
-    fn name(&self) -> &'static str {
-        "clarify"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "clarify"
-    }
-
-    fn description(&self) -> &'static str {
-        "Asks the user a question and waits for the answer: when the task can be read in several \
-         ways with different results, or a decision is theirs. Give up to four choices, or none \
-         for an open question. Do not ask whether a command may run, nor what you can find out or \
-         decide yourself."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::required("question", ArgKind::Text, "What to ask."),
-            Argument::optional(
-                "choices",
-                ArgKind::Texts,
-                "Up to four answers to choose from; the user can always write another.",
-            ),
-        ];
-        ARGUMENTS
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -63,15 +42,8 @@ impl Tool for ClarifyTool {
         if text.is_empty() {
             return error("The question is empty.");
         }
-        let choices = args["choices"].as_array().map(Vec::as_slice);
-        let choices: Vec<String> = choices
-            .unwrap_or_default()
-            .iter()
-            .filter_map(Value::as_str)
-            .map(|choice| choice.trim().to_owned())
-            .filter(|choice| !choice.is_empty())
-            .take(MAX_CHOICES)
-            .collect();
+        let mut choices = texts(args, "choices");
+        choices.truncate(MAX_CHOICES);
         let question = ClarifyQuestion {
             text: text.to_owned(),
             choices,
@@ -82,7 +54,7 @@ impl Tool for ClarifyTool {
                  interpretation, say what you assumed, and continue.]"
                     .to_owned(),
             ),
-            Some(answerer) => answerer.answer(&question, context),
+            Some(answerer) => answerer.answer(&question),
         };
         let answer = answer.unwrap_or_else(|| {
             "[The user did not answer. Decide yourself: choose the most reasonable interpretation, \

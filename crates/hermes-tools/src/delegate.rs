@@ -3,31 +3,54 @@
 //! [`ChildRunner`] runs the sub-agents; this module checks the call, runs the parts in parallel and
 //! builds the result.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::argument::{ArgKind, Argument};
-use crate::child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
-use crate::context::CallContext;
-use crate::tool::{Tool, error, two_decimals};
+use crate::argument::{ArgKind, Argument, text, texts};
+use crate::child_job::{ChildJob, ChildResult};
+use crate::result::{error, two_decimals};
+use crate::tool::{CallContext, ChildRunner, Tool, ToolSpec};
 
 const ROLES: &[&str] = &["leaf", "orchestrator"];
 
 const JOB_FIELDS: &[Argument] = &[
-    Argument::required("goal", ArgKind::Text, "What is to be achieved."),
-    Argument::optional(
-        "context",
-        ArgKind::Text,
-        "What the other agent has to know.",
-    ),
-    Argument::optional("toolsets", ArgKind::Texts, "Toolsets it gets."),
+    Argument::required("goal", ArgKind::Text, "What to achieve."),
+    Argument::text("context", "What the other agent needs to know."),
+    Argument::texts("toolsets", "Toolsets it gets."),
     Argument::optional(
         "role",
         ArgKind::Choice(ROLES),
-        "Whether it may hand on parts.",
+        "Whether it may delegate parts of its work.",
     ),
 ];
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "delegate_task",
+    toolset: "delegation",
+    description: "Hands work to other agents and waits for them. Each has a conversation and a terminal of \
+     its own and knows only the goal and the context it is given: put paths, names and \
+     constraints into them. Only their summary comes back. Use it for work that fills the \
+     context with details, or for a few independent pieces side by side (tasks). Not for a \
+     single tool call, and not for anything that needs the user. Verify what a summary claims \
+     before relying on it.",
+    arguments: &[
+        Argument::text("goal", "What to achieve."),
+        Argument::text("context", "What the other agent needs to know."),
+        Argument::texts("toolsets", "Toolsets it gets; yours if left out."),
+        Argument::optional(
+            "role",
+            ArgKind::Choice(ROLES),
+            "Whether it may delegate parts of its work. Default leaf.",
+        ),
+        Argument::optional(
+            "tasks",
+            ArgKind::Records(JOB_FIELDS),
+            "Several tasks in parallel, instead of goal; usually up to three.",
+        ),
+    ],
+    ..ToolSpec::DEFAULT
+};
 
 /// The tool.
 #[derive(Debug, Clone, Copy)]
@@ -43,48 +66,8 @@ impl Default for DelegateTool {
 }
 
 impl Tool for DelegateTool {
-    fn name(&self) -> &'static str {
-        "delegate_task"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "delegation"
-    }
-
-    fn description(&self) -> &'static str {
-        "Hands work to other agents and waits for them. Each has a conversation and a terminal of \
-         its own and knows only the goal and the context it is given: put paths, names and \
-         constraints into them. Only their summary comes back. Use it for work that fills the \
-         context with details, or for a few independent pieces side by side (tasks). Not for a \
-         single tool call, and not for anything that needs the user. Verify what a summary claims \
-         before relying on it."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::optional("goal", ArgKind::Text, "What is to be achieved."),
-            Argument::optional(
-                "context",
-                ArgKind::Text,
-                "What the other agent has to know.",
-            ),
-            Argument::optional(
-                "toolsets",
-                ArgKind::Texts,
-                "Toolsets it gets; yours if left out.",
-            ),
-            Argument::optional(
-                "role",
-                ArgKind::Choice(ROLES),
-                "Whether it may hand on parts itself. Default leaf.",
-            ),
-            Argument::optional(
-                "tasks",
-                ArgKind::Records(JOB_FIELDS),
-                "Several pieces of work side by side, instead of goal; usually up to three.",
-            ),
-        ];
-        ARGUMENTS
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
@@ -135,24 +118,11 @@ impl DelegateTool {
 }
 
 fn job(fields: &Value) -> Result<ChildJob, String> {
-    let text = |name: &str| {
-        let text = fields[name].as_str().map(str::trim);
-        text.filter(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let toolsets = fields["toolsets"].as_array().map(Vec::as_slice);
     Ok(ChildJob {
-        goal: text("goal").ok_or("A goal is empty.")?,
-        context: text("context"),
-        toolsets: toolsets
-            .unwrap_or_default()
-            .iter()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect(),
-        role: match fields["role"].as_str() {
-            Some("orchestrator") => ChildRole::Orchestrator,
-            _ => ChildRole::Leaf,
-        },
+        goal: text(fields, "goal").ok_or("A goal is empty.")?.to_owned(),
+        context: text(fields, "context").map(str::to_owned),
+        toolsets: texts(fields, "toolsets"),
+        may_delegate: fields["role"] == "orchestrator",
     })
 }
 
@@ -178,7 +148,10 @@ fn run_in_parallel(
         for (job, thread) in threads {
             results.push(match thread.map(std::thread::ScopedJoinHandle::join) {
                 Ok(Ok(result)) => result,
-                Ok(Err(_)) => broken(),
+                Ok(Err(_)) => ChildResult::failed(
+                    "The agent failed because of a bug in it; the log has the details.",
+                    "bug",
+                ),
                 // The system gives no more threads: run it after the others.
                 Err(_) => run(job),
             });
@@ -187,25 +160,10 @@ fn run_in_parallel(
     })
 }
 
-/// The result of an agent that ended with a panic; the log has the details.
-fn broken() -> ChildResult {
-    ChildResult {
-        status: ChildStatus::Failed,
-        summary: "The agent failed because of a bug in it; the log has the details.".to_owned(),
-        api_calls: 0,
-        duration: Duration::ZERO,
-        model: String::new(),
-        exit_reason: "bug".to_owned(),
-        input_tokens: 0,
-        output_tokens: 0,
-        tool_trace: Vec::new(),
-    }
-}
-
 fn to_json((index, result): (usize, &ChildResult)) -> Value {
     json!({
         "task_index": index,
-        "status": result.status.name(),
+        "status": result.status,
         "summary": result.summary,
         "api_calls": result.api_calls,
         "duration_seconds": two_decimals(result.duration),

@@ -3,50 +3,49 @@
 //! Results are JSON for a model: never a backtrace, never a secret, always of bounded size.
 
 mod argument;
-mod child_runner;
+mod child_job;
 mod clarify;
-mod context;
-mod conversation;
 mod delegate;
 mod execute_code;
+mod file_ledger;
 mod files;
+mod filesystem;
 mod kanban;
-mod registry;
 mod remote;
-mod result_cap;
+mod result;
 mod saved_result;
 mod session_search;
 mod terminal;
 mod todo;
+mod todo_list;
 mod tool;
 mod toolset;
 
-pub use argument::{ArgKind, Argument, checked, schema_of};
-pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
-pub use clarify::{Answerer, ClarifyQuestion, ClarifyTool};
-pub use context::{CallContext, CrossProfile, FixedSession, SessionState, WriteGuard};
-pub use conversation::ToolConversation;
+pub use argument::{ArgKind, Argument};
+pub use child_job::{ChildJob, ChildResult, ChildStatus};
+pub use clarify::ClarifyTool;
 pub use delegate::DelegateTool;
 pub use execute_code::{
-    CodeSettings, ExecuteCodeTool, Interpreters, NoInterpreter, RpcEnv, SandboxEnv, ScriptGate,
-    ScriptMode, ScriptVerdict, UnattendedScripts,
+    CodeSettings, ExecuteCodeTool, Interpreters, RpcEnv, SandboxEnv, ScriptGate, ScriptMode,
 };
-pub use files::{
-    FileLedger, Filesystem, HostFiles, PatchTool, ReadFileTool, RemoteFiles, SearchFilesTool,
-    WriteFileTool, WriteRules,
+pub use file_ledger::FileLedger;
+pub use files::{PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
+pub use filesystem::{
+    CrossProfile, Filesystem, HostFiles, RemoteFiles, SessionState, WriteGuard, WriteRules,
+    real_path,
 };
-pub use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
-pub use kanban::{ImageReference, KanbanDesk, KanbanTool, images_in, kanban_tools};
-pub use registry::{MAX_RESULT_CHARS, ToolRegistry};
+pub use kanban::{BoardAccess, ImageReference, images_in, kanban_tools};
+pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
 pub use terminal::{
-    HomeOfCommand, NotRunReport, NoticeSupport, Observation, ProcessTool, Stripped, StrippedAs,
-    TerminalSession, TerminalTool, command_result, failure_hint, symptom_hint,
+    NotRunReport, NoticeSupport, ProcessTool, TerminalSession, TerminalTool, command_result,
+    failure_hint,
 };
-pub use todo::{TodoList, TodoTool};
-pub use tool::{Tool, ToolReach, error, is_failure};
-pub use toolset::{
-    OfferedTool, TOOLSET_NAMES, ToolOffer, ToolSelection, basic_toolsets, normalised_schema,
-    toolset_doc,
+pub use todo::TodoTool;
+pub use todo_list::TodoList;
+pub use tool::{
+    Answerer, CallContext, ChildRunner, ClarifyQuestion, MAX_RESULT_CHARS, Tool, ToolConversation,
+    ToolReach, ToolRegistry, ToolSpec,
 };
+pub use toolset::{TOOLSET_NAMES, ToolOffer, ToolSelection, basic_toolsets};

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::context::CallContext;
+use crate::filesystem::ResultToSave;
+use crate::tool::CallContext;
 
 /// A value whose JSON is no longer than this is written on one line.
 const MAX_INLINE_CHARS: usize = 300;
@@ -15,27 +16,18 @@ const MAX_LINE_CHARS: usize = 1_500;
 /// Characters of a name that are kept.
 const MAX_NAME_CHARS: usize = 80;
 
-/// A result to be saved. The names hold nothing that has a meaning in a path.
-pub(crate) struct ResultToSave<'a> {
-    /// Directory of the conversation.
-    pub(crate) directory: String,
-    /// A unique name.
-    pub(crate) file: String,
-    pub(crate) text: &'a str,
-    pub(crate) context: &'a CallContext,
-}
-
 /// Saves a text in a temporary file where the session works. `call` is the id of the tool call, which
 /// need not be unique. Returns the path; the error is a sentence.
 pub fn keep_result(call: &str, text: &str, context: &CallContext) -> Result<PathBuf, String> {
     let session = context.conversation.session_id.as_ref();
     let session = session.unwrap_or(&context.session_key);
-    context.filesystem.operations().keep(&ResultToSave {
+    let result = ResultToSave {
         directory: safe_name(session),
         file: format!("{}-{}.txt", safe_name(call), hermes_fs::random_hex(8)),
         text,
-        context,
-    })
+    };
+    let files = context.filesystem.operations();
+    files.save(&result, context.file_call())
 }
 
 /// A name of letters, digits, `_` and `-`.

@@ -4,18 +4,60 @@
 use std::path::PathBuf;
 
 use hermes_session::{
-    DiscoverRequest, Error, MessageId, MessageWindow, ScrollRequest, SearchOrder, SessionId,
-    SessionStore,
+    DiscoverRequest, Error, ListedConversation, MessageId, MessageWindow, ScrollRequest,
+    SearchOrder, SessionId, SessionStore,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::argument::{ArgKind, Argument};
-use crate::context::CallContext;
-use crate::tool::{Tool, ToolReach, error};
+use crate::argument::{ArgKind, Argument, text};
+use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
 
 const DEFAULT_LIMIT: usize = 3;
 const DEFAULT_WINDOW: usize = 5;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "session_search",
+    toolset: "session_search",
+    description: "Searches earlier conversations. With query: finds where something was said, the \
+        messages around it, and how that conversation began and ended (mode discover). With \
+        session_id and around_message_id: the messages around one, to read on (mode scroll). \
+        Without either: the latest conversations (mode browse). Use it when the user refers to \
+        something you do not see here, before asking them.",
+    arguments: &[
+        Argument::text(
+            "query",
+            "Words to find; \"a phrase\", OR, NOT and prefix* work.",
+        ),
+        Argument::text("session_id", "With around_message_id: where to read."),
+        Argument::optional(
+            "around_message_id",
+            ArgKind::at_least(0),
+            "The message in the middle.",
+        ),
+        Argument::optional(
+            "limit",
+            ArgKind::ClampedInt { min: 1, max: 10 },
+            "Most conversations. Default 3, at most 10.",
+        ),
+        Argument::optional(
+            "sort",
+            ArgKind::Choice(&["newest", "oldest"]),
+            "Order by time instead of by relevance.",
+        ),
+        Argument::optional(
+            "window",
+            ArgKind::ClampedInt { min: 1, max: 20 },
+            "Messages before and after, from 1 to 20. Default 5.",
+        ),
+        Argument::text(
+            "role_filter",
+            "Only messages of these roles, such as \"user,assistant\" or \"tool\".",
+        ),
+    ],
+    reach: ToolReach::ReadOnly,
+    ..ToolSpec::DEFAULT
+};
 
 /// Searches earlier conversations.
 #[derive(Debug, Clone)]
@@ -25,88 +67,19 @@ pub struct SessionSearchTool {
 }
 
 impl Tool for SessionSearchTool {
-    fn name(&self) -> &'static str {
-        "session_search"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "session_search"
-    }
-
-    fn description(&self) -> &'static str {
-        "Looks into earlier conversations. With query: finds where something was said, the messages \
-         around it, and how that conversation began and ended (mode discover). With session_id and \
-         around_message_id: the messages around one, to read on (mode scroll). Without either: the \
-         latest conversations (mode browse). Use it when the user refers to something you do not \
-         see here, before asking them."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::optional(
-                "query",
-                ArgKind::Text,
-                "Words to find; \"a phrase\", OR, NOT and prefix* work.",
-            ),
-            Argument::optional(
-                "session_id",
-                ArgKind::Text,
-                "With around_message_id: where to read.",
-            ),
-            Argument::optional(
-                "around_message_id",
-                ArgKind::Int {
-                    min: 0,
-                    max: i64::MAX,
-                },
-                "The message in the middle.",
-            ),
-            Argument::optional(
-                "limit",
-                ArgKind::ClampedInt { min: 1, max: 10 },
-                "Most conversations. Default 3, at most 10.",
-            ),
-            Argument::optional(
-                "sort",
-                ArgKind::Choice(&["newest", "oldest"]),
-                "Order by time instead of by how well it fits.",
-            ),
-            Argument::optional(
-                "window",
-                ArgKind::ClampedInt { min: 1, max: 20 },
-                "Messages before and after, from 1 to 20. Default 5.",
-            ),
-            Argument::optional(
-                "role_filter",
-                ArgKind::Text,
-                "Only messages of these roles, such as \"user,assistant\" or \"tool\".",
-            ),
-        ];
-        ARGUMENTS
-    }
-
-    fn reach(&self) -> ToolReach {
-        ToolReach::ReadOnly
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        match self.search(args, context) {
-            Ok(result) => result,
-            Err(message) => {
-                let mut result = error(message);
-                result["success"] = json!(false);
-                result
-            }
-        }
+        self.search(args, context)
+            .unwrap_or_else(|message| json!({"error": message, "success": false}))
     }
 }
 
 impl SessionSearchTool {
     fn search(&self, args: &Value, context: &CallContext) -> Result<Value, String> {
-        let text = |name: &str| {
-            let text = args[name].as_str().map(str::trim);
-            text.filter(|text| !text.is_empty())
-        };
+        let text = |name: &str| text(args, name);
         let number = |name: &str, usual: usize| {
             let number = args[name].as_u64().and_then(|n| usize::try_from(n).ok());
             number.unwrap_or(usual)
@@ -119,10 +92,17 @@ impl SessionSearchTool {
             _ if query.is_some() => None,
             _ => return Err("session_id and around_message_id go together.".to_owned()),
         };
+        let mode = if query.is_some() {
+            "discover"
+        } else {
+            "browse"
+        };
         let store =
             SessionStore::open_read_only(&self.home).map_err(|error| search_failed(&error))?;
         let Some(store) = store else {
-            return Ok(no_results(query));
+            return Ok(json!({
+                "success": true, "mode": mode, "query": query, "results": [], "count": 0,
+            }));
         };
         let own = context.conversation.session_id.as_deref();
         let own = own.and_then(|own| SessionId::parse(own).ok());
@@ -153,26 +133,31 @@ impl SessionSearchTool {
                     },
                     current: own,
                 })
-                .map(|found| results("discover", Some(query), &found)),
-            (None, None) => store
-                .browse(limit, own.as_ref())
-                .map(|found| results("browse", None, &found)),
+                .map(|found| results(mode, Some(query), &found)),
+            (None, None) => store.browse(limit, own.as_ref()).map(|found| {
+                let shown: Vec<Value> = found.iter().map(browsed).collect();
+                results(mode, None, &shown)
+            }),
         };
         result.map_err(|error| search_failed(&error))
     }
 }
 
-fn search_failed(error: &Error) -> String {
-    format!("The conversations could not be searched: {error}")
+fn browsed(found: &ListedConversation) -> Value {
+    let session = &found.session;
+    json!({
+        "session_id": session.id,
+        "title": session.title,
+        "source": session.source,
+        "started_at": session.started_at,
+        "last_active": found.last_active,
+        "message_count": session.counters.message_count,
+        "preview": found.preview,
+    })
 }
 
-fn no_results(query: Option<&str>) -> Value {
-    let mode = if query.is_some() {
-        "discover"
-    } else {
-        "browse"
-    };
-    json!({"success": true, "mode": mode, "query": query, "results": [], "count": 0})
+fn search_failed(error: &Error) -> String {
+    format!("The conversations could not be searched: {error}")
 }
 
 fn roles(text: &str) -> Vec<String> {

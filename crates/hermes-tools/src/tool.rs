@@ -1,41 +1,87 @@
-//! The trait every tool implements.
+//! What a tool is, what a call gets, and the one way to call a tool: arguments checked, panics caught,
+//! secrets masked, size bounded.
+//!
+//! One file, since tools get a context, and a context has the tools: some call others.
 
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use hermes_board::completion::GoalJudge;
+use hermes_proc::Wake;
+use hermes_secret::Redactor;
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, schema_of};
-use crate::context::CallContext;
+use crate::argument::{Argument, checked, schema_of};
+use crate::child_job::{ChildJob, ChildResult};
+use crate::file_ledger::FileLedger;
+use crate::filesystem::{FileCall, Filesystem, SessionState};
+use crate::result::{capped, error, redacted};
+use crate::todo_list::TodoList;
+
+/// Most characters of a result as JSON text: a bound for memory. The agent decides how much of a
+/// result goes into the conversation.
+pub const MAX_RESULT_CHARS: usize = 4 * 1024 * 1024;
 
 /// What a call can touch; decides which calls may run in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolReach {
-    /// It changes nothing that another call could see.
+    /// Nothing is changed that another call could see.
     ReadOnly,
-    /// It reads the file in its argument `path`.
+    /// The call reads the file in its argument `path`.
     ReadsPath,
-    /// It changes the file in its argument `path` and nothing else; without that argument, anything.
+    /// The call changes the file in its argument `path` and nothing else; without that argument,
+    /// anything.
     ChangesPath,
-    /// Anything, or it talks to the user: it runs alone.
+    /// Anything, or the call talks to the user: it runs alone.
     Anything,
+}
+
+/// What is known of a tool before it is called.
+#[derive(Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Unique in a registry.
+    pub name: &'static str,
+    /// The set by which the tool is switched on and off.
+    pub toolset: &'static str,
+    /// For the model.
+    pub description: &'static str,
+    pub arguments: &'static [Argument],
+    pub reach: ToolReach,
+    /// Whether arguments that break the declared types reach [`Tool::call`] all the same, because
+    /// the tool's result shape has its own way to say so.
+    pub checks_arguments: bool,
+    /// Whether the tool bounds its results itself.
+    pub bounds_result: bool,
+    /// Whether texts in its results are redacted already.
+    pub redacts_result: bool,
+}
+
+impl ToolSpec {
+    /// The fields that most tools share.
+    pub const DEFAULT: Self = Self {
+        name: "",
+        toolset: "",
+        description: "",
+        arguments: &[],
+        reach: ToolReach::Anything,
+        checks_arguments: false,
+        bounds_result: false,
+        redacts_result: false,
+    };
+
+    /// The JSON schema of the arguments.
+    pub fn schema(&self) -> Value {
+        schema_of(self.arguments)
+    }
 }
 
 /// Something an agent can call. A call never fails as a Rust value: what went wrong is in the
 /// result, as a sentence for the model.
 pub trait Tool: Send + Sync {
-    /// Its name, unique in a registry.
-    fn name(&self) -> &'static str;
+    /// Name, description and arguments.
+    fn spec(&self) -> &'static ToolSpec;
 
-    /// The set by which it is switched on and off.
-    fn toolset(&self) -> &'static str;
-
-    /// What it does, for the model.
-    fn description(&self) -> &'static str;
-
-    /// What it takes.
-    fn arguments(&self) -> &'static [Argument];
-
-    /// Runs it. `args` is an object in the declared types.
+    /// Runs the tool. `args` is an object in the declared types.
     fn call(&self, args: &Value, context: &CallContext) -> Value;
 
     /// What the guards say about this call, without making it:
@@ -44,63 +90,177 @@ pub trait Tool: Send + Sync {
         json!({"approved": true})
     }
 
-    /// Why it cannot be offered here, if so. Never touches the network.
+    /// Why the tool cannot be offered here, if so. Never touches the network.
     fn unavailable(&self, _context: &CallContext) -> Option<String> {
         None
     }
+}
 
-    /// What its calls can touch.
-    fn reach(&self) -> ToolReach {
-        ToolReach::Anything
+/// A question with answers to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClarifyQuestion {
+    pub text: String,
+    /// None for an open question.
+    pub choices: Vec<String>,
+}
+
+/// Asks the user.
+pub trait Answerer: Send + Sync {
+    /// Their answer; `None` if none came in time.
+    fn answer(&self, question: &ClarifyQuestion) -> Option<String>;
+}
+
+/// Runs sub-agents.
+pub trait ChildRunner: Send + Sync {
+    /// Runs one to its end, in this thread, and stops it when `context.interrupt` is raised. Several
+    /// threads may call at once. What went wrong is in the result.
+    fn run_child(&self, job: &ChildJob, context: &CallContext) -> ChildResult;
+}
+
+/// The conversation a call belongs to, as tools see it. A call made by hand (`hermes tools call`) has
+/// none of these. Clones mean the same conversation.
+#[derive(Clone, Default)]
+pub struct ToolConversation {
+    /// In the store of sessions.
+    pub session_id: Option<String>,
+    pub todos: Arc<TodoList>,
+    pub answerer: Option<Arc<dyn Answerer>>,
+    /// `None` where no further depth of sub-agents is allowed.
+    pub children: Option<Arc<dyn ChildRunner>>,
+    /// Judges whether a card with a goal is done.
+    pub judge: Option<Arc<dyn GoalJudge>>,
+}
+
+/// The context of one call. Built by the caller and passed by reference; tools keep nothing of it.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Key of the conversation's terminal.
+    pub session_key: String,
+    pub conversation: ToolConversation,
+    pub session: Arc<dyn SessionState>,
+    /// `HOME` of children on this machine.
+    pub child_home: PathBuf,
+    pub filesystem: Filesystem,
+    /// Masks secrets in every result.
+    pub redactor: Arc<Redactor>,
+    /// What the session has read and written.
+    pub files: Arc<FileLedger>,
+    /// Names of the tools the session may use; empty means all.
+    pub enabled_tools: Vec<String>,
+    /// Ends the call early.
+    pub interrupt: Arc<Wake>,
+    /// All tools, for those that call others.
+    pub registry: Arc<ToolRegistry>,
+}
+
+impl CallContext {
+    /// The absolute path a call means: `~` is the home of the session's commands, anything relative
+    /// starts at the session's directory.
+    pub fn resolve(&self, raw: &str) -> Result<PathBuf, String> {
+        if raw.trim().is_empty() {
+            return Err("The path is empty.".to_owned());
+        }
+        if raw.contains('\0') {
+            return Err("The path contains a NUL character.".to_owned());
+        }
+        let files = self.filesystem.operations();
+        let path = files.below_home(Path::new(raw), self.file_call())?;
+        if path.is_absolute() {
+            return Ok(path);
+        }
+        Ok(files.working_directory(self.file_call())?.join(path))
     }
 
-    /// Whether arguments that break the declared types reach [`Tool::call`] all the same, because
-    /// the tool's result shape has its own way to say so.
-    fn checks_its_own_arguments(&self) -> bool {
-        false
+    /// The file on this machine that a call means, links followed as far as it exists; `None` if the
+    /// session's files are on a remote host or the path is invalid.
+    pub fn real_path(&self, raw: &str) -> Option<PathBuf> {
+        let path = self.resolve(raw).ok()?;
+        self.filesystem.operations().real_path(&path)
     }
 
-    /// Whether the tool bounds its results itself.
-    fn bounds_its_own_result(&self) -> bool {
-        false
-    }
-
-    /// Whether texts in its results are redacted before they reach the tool.
-    fn redacts_its_own_result(&self) -> bool {
-        false
-    }
-
-    /// The JSON schema of its arguments.
-    fn schema(&self) -> Value {
-        schema_of(self.arguments())
+    /// What file operations need of this context.
+    pub(crate) fn file_call(&self) -> FileCall<'_> {
+        FileCall {
+            session: &*self.session,
+            interrupt: &self.interrupt,
+        }
     }
 }
 
-/// `{"error": …}`.
-pub fn error(message: impl Into<String>) -> Value {
-    json!({"error": message.into()})
+/// Tools by name, in the order they were added.
+#[derive(Default)]
+pub struct ToolRegistry {
+    tools: Vec<Arc<dyn Tool>>,
 }
 
-/// Seconds as results show them.
-pub(crate) fn two_decimals(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 100.0).round() / 100.0
-}
+impl ToolRegistry {
+    /// Adds a tool; one of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool + 'static) -> Self {
+        self.tools
+            .retain(|other| other.spec().name != tool.spec().name);
+        self.tools.push(Arc::new(tool));
+        self
+    }
 
-/// Whether a result says that the tool did not do what was asked: a non-null `error`, `success:
-/// false`, or a `status` of refusal. A command that ran and ended with another code than 0 is no
-/// failure of the tool.
-pub fn is_failure(result: &Value) -> bool {
-    const REFUSALS: &[&str] = &[
-        "error",
-        "blocked",
-        "disabled",
-        "pending_approval",
-        "not_found",
-        "timeout",
-        "interrupted",
-    ];
-    let status = result.get("status").and_then(Value::as_str);
-    result.get("error").is_some_and(|error| !error.is_null())
-        || result.get("success") == Some(&Value::Bool(false))
-        || status.is_some_and(|status| REFUSALS.contains(&status))
+    /// All tools.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Tool> {
+        self.tools.iter().map(AsRef::as_ref)
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&dyn Tool> {
+        self.iter().find(|tool| tool.spec().name == name)
+    }
+
+    /// Calls a tool. Whatever happens, the answer is a JSON value without secrets and of bounded
+    /// size.
+    pub fn call(&self, name: &str, args: &Value, context: &CallContext) -> Value {
+        self.run(name, args, context, |tool, args, context| {
+            tool.call(args, context)
+        })
+    }
+
+    /// What the guards say about a call, without making it.
+    pub fn verdict(&self, name: &str, args: &Value, context: &CallContext) -> Value {
+        self.run(name, args, context, |tool, args, context| {
+            tool.verdict(args, context)
+        })
+    }
+
+    fn run(
+        &self,
+        name: &str,
+        args: &Value,
+        context: &CallContext,
+        action: fn(&dyn Tool, &Value, &CallContext) -> Value,
+    ) -> Value {
+        let Some(tool) = self.get(name) else {
+            let known: Vec<&str> = self.iter().map(|tool| tool.spec().name).collect();
+            let name = hermes_text::cut(name, 60);
+            let message = format!("Unknown tool '{name}'. Available: {}.", known.join(", "));
+            return redacted(error(message), &context.redactor);
+        };
+        let spec = tool.spec();
+        let args = match checked(spec.arguments, args) {
+            Ok(args) => args,
+            Err(_) if spec.checks_arguments && args.is_object() => args.clone(),
+            Err(message) => return redacted(error(message), &context.redactor),
+        };
+        // A bug in one tool must not end a gateway that serves other conversations.
+        let result = hermes_telemetry::contained(|| action(tool, &args, context));
+        let mut result = result.unwrap_or_else(|_| {
+            tracing::error!(tool = name, "a tool panicked");
+            error(format!(
+                "[TOOL_ERROR] {name} failed because of a bug in it; the log has the details."
+            ))
+        });
+        if !spec.redacts_result {
+            result = redacted(result, &context.redactor);
+        }
+        if !spec.bounds_result {
+            result = capped(result, MAX_RESULT_CHARS);
+        }
+        result
+    }
 }

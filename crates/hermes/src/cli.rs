@@ -1,15 +1,17 @@
-//! The argument tree, and the way from raw arguments to a command with its surroundings.
+//! The argument tree, and the way from raw arguments to a command in its context.
 
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use hermes_config::{Environment, vars};
 use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
 use unicode_width::UnicodeWidthStr;
 
-use crate::commands;
+use crate::commands::{self, NoArgs, exit, verbs};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::facts::VERSION;
 use crate::recovery::finish_interrupted_import;
 use crate::ui::Printer;
 
@@ -22,14 +24,14 @@ const USAGE: &str = "Usage: ";
 #[derive(Debug, Parser)]
 #[command(
     name = "hermes",
-    version = commands::version::SHORT,
+    version = VERSION,
     max_term_width = WIDTH,
     propagate_version = false,
     disable_help_subcommand = true,
     after_help = "Settings: hermes config --help. Profiles: hermes profile --help.",
 )]
-pub(crate) struct Cli {
-    /// Act for this profile instead of the active one
+struct Cli {
+    /// Use this profile instead of the active one
     // Taken out of the arguments before they get here; what is left is not a profile name.
     #[arg(short, long, global = true, value_name = "NAME", value_parser = ProfileName::parse)]
     profile: Option<ProfileName>,
@@ -42,97 +44,78 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// See agents at work on a board, with no key and nothing of yours
+enum Command {
+    /// Watch agents work on a board; needs no key and touches none of your data
     Demo(commands::demo::Args),
     /// Talk to the agent
     Chat(Box<commands::chat::Args>),
-    /// Look at and change settings
-    Config(commands::config::Args),
-    /// Manage profiles: agents with a home of their own
-    Profile(commands::profile::Args),
-    /// File, watch and finish the cards of the task board
-    Kanban(Box<commands::kanban::Args>),
-    /// Manage the keys of model providers
-    Auth(commands::auth::Args),
-    /// Manage who is asked when the first provider fails
-    Fallback(commands::fallback::Args),
-    /// Show what is configured and what runs
-    Status(commands::status::Args),
-    /// Check the installation and say how to mend it
-    Doctor(commands::doctor::Args),
+    #[command(flatten)]
+    Other(Verb),
+}
+
+verbs! { Context;
+    /// Show and change settings
+    Config(commands::config::Args) => commands::config::run,
+    /// Manage profiles: agents, each with its own home
+    Profile(commands::profile::Args) => commands::profile::run,
+    /// Create, watch and complete cards on the task board
+    Kanban(Box<commands::kanban::Args>) => commands::kanban::run,
+    /// Manage the keys for model providers
+    #[command(subcommand)]
+    Auth(commands::auth::Verb) => commands::auth::Verb::run,
+    /// Manage the providers to fall back to when the first one fails
+    #[command(subcommand)]
+    Fallback(commands::fallback::Verb) => commands::fallback::Verb::run,
+    /// Show what is configured and what is running
+    Status(commands::status::Args) => commands::status::run,
+    /// Check the installation and suggest fixes
+    Doctor(commands::doctor::Args) => commands::doctor::run,
     /// Show and follow log files
-    Logs(commands::logs::Args),
-    /// Print a summary of the set-up for a report
-    Dump(commands::dump::Args),
-    /// Back up the whole home into one file
-    Backup(commands::backup::Args),
+    Logs(commands::logs::Args) => commands::logs::run,
+    /// Print a summary of the setup for a bug report
+    Dump(commands::dump::Args) => commands::dump::run,
+    /// Back up the whole home to one file
+    Backup(commands::backup::Args) => commands::backup::run,
     /// Restore a backup
-    Import(commands::import::Args),
+    Import(commands::import::Args) => commands::import::run,
     /// Run a command as an agent's terminal would
-    Exec(commands::exec::Args),
-    /// Manage the containers in which agents work
-    Sandbox(commands::sandbox::Args),
+    Exec(commands::exec::Args) => commands::exec::run,
+    /// Manage the containers that agents work in
+    #[command(subcommand)]
+    Sandbox(commands::sandbox::Verb) => commands::sandbox::run,
     /// List, search, export and prune stored conversations
-    Sessions(commands::sessions::Args),
-    /// List and call the tools of agents
-    Tools(commands::tools::Args),
+    #[command(subcommand)]
+    Sessions(commands::sessions::Verb) => commands::sessions::run,
+    /// List and call agent tools
+    #[command(subcommand)]
+    Tools(commands::tools::Verb) => commands::tools::Verb::run,
     /// Print a completion script for a shell
-    Completion(commands::completion::Args),
-    /// Show the version and where the program is
-    Version,
+    Completion(commands::completion::Args) => commands::completion::run,
+    /// Show the version and the path of the program
+    Version(NoArgs) => commands::version::run,
     /// Steps that scripts and services call
-    #[command(hide = true)]
-    Internal(commands::internal::Args),
+    #[command(hide = true, subcommand)]
+    Internal(commands::internal::Verb) => commands::internal::Verb::run,
 }
 
 impl Command {
-    /// Whether the command is pointless where the home is no directory. `doctor` says what is wrong.
+    /// Whether the command is pointless where the home is no directory. `doctor` says what is
+    /// wrong.
     fn needs_home(&self) -> bool {
         !matches!(
             self,
-            Self::Demo(_) | Self::Doctor(_) | Self::Completion(_) | Self::Version
+            Self::Demo(_) | Self::Other(Verb::Doctor(_) | Verb::Completion(_) | Verb::Version(_))
         )
     }
 }
 
-/// A command and its surroundings.
-pub(crate) struct Invocation {
-    /// Without a command a conversation is meant.
-    pub(crate) command: Option<Command>,
-    /// Flags that stood before it.
-    pub(crate) chat: commands::chat::TopLevel,
-    pub(crate) context: Context,
-}
-
-/// What the arguments amount to.
-pub(crate) enum Interpreted {
-    /// Run this.
-    Run(Box<Invocation>),
-    /// Nothing to run: help, version or a usage error.
-    Said {
-        text: String,
-        code: u8,
-        to_stderr: bool,
-    },
-}
-
-/// Selects the profile, then parses what is left of the arguments.
-pub(crate) fn interpret(
-    env: &Environment,
-    printer: &Printer,
-    args: Vec<OsString>,
-) -> Result<Interpreted> {
+/// Selects the profile, parses what is left of the arguments, and runs the command.
+pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Result<ExitCode> {
     // Help and version need no home, and must work whatever state it is in.
-    if let [only] = args.as_slice()
+    if let [only] = args
         && (only == "--version" || only == "-V")
     {
-        let text = format!("hermes {}\n", commands::version::SHORT);
-        return Ok(Interpreted::Said {
-            text,
-            code: 0,
-            to_stderr: false,
-        });
+        return exit(printer.line(format!("hermes {VERSION}")));
     }
     let asks_for_help = args
         .iter()
@@ -140,51 +123,49 @@ pub(crate) fn interpret(
         .any(|arg| arg == "--help" || arg == "-h");
     let system = system_facts(env);
     if !asks_for_help {
-        finish_interrupted_import(env, &system, printer, &args)?;
+        finish_interrupted_import(env, &system, printer, args)?;
     }
-    let selection = match select(&args, env, &system) {
+    let selection = match select(args, env, &system) {
         Ok(selection) => Some(selection),
         Err(_) if asks_for_help => None,
         Err(error) => return Err(error.into()),
     };
     let rest = selection
         .as_ref()
-        .map_or(args.as_slice(), |selection| selection.args.as_slice());
+        .map_or(args, |selection| selection.args.as_slice());
     let full = std::iter::once(OsString::from("hermes")).chain(rest.iter().cloned());
-    let parsed = command()
+    let parsed = Cli::command()
         .try_get_matches_from(full)
         .and_then(|m| Cli::from_arg_matches(&m));
-    match (parsed, selection) {
-        (Ok(cli), Some(selection)) => {
-            let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
-            if !is_chat && cli.chat.is_given() {
-                return Err(CommandError::usage(
-                    "these flags belong to `hermes chat`, not to this command",
-                ));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            let text = with_short_usage(&error.render().to_string());
+            if !error.use_stderr() {
+                return exit(printer.out(&text));
             }
-            if cli.command.as_ref().is_none_or(Command::needs_home) {
-                refuse_non_directory(&selection.location)?;
-            }
-            Ok(Interpreted::Run(Box::new(Invocation {
-                command: cli.command,
-                chat: cli.chat,
-                context: Context::new(env, system, &selection, printer),
-            })))
+            printer.err(&text)?;
+            return Ok(ExitCode::from(2));
         }
-        (Ok(_), None) => Ok(Interpreted::Said {
-            text: String::new(),
-            code: 2,
-            to_stderr: true,
-        }),
-        (Err(error), _) => {
-            let to_stderr = error.use_stderr();
-            let code = u8::from(to_stderr) * 2;
-            Ok(Interpreted::Said {
-                text: with_short_usage(&error.render().to_string()),
-                code,
-                to_stderr,
-            })
-        }
+    };
+    let Some(selection) = selection else {
+        return Ok(ExitCode::from(2));
+    };
+    let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
+    if !is_chat && cli.chat.is_given() {
+        return Err(CommandError::usage(
+            "these flags only apply to `hermes chat`",
+        ));
+    }
+    if cli.command.as_ref().is_none_or(Command::needs_home) {
+        refuse_non_directory(&selection.location)?;
+    }
+    let context = &Context::new(env, system, &selection, printer, Cli::command);
+    match cli.command {
+        None => commands::chat::run(cli.chat, None, context),
+        Some(Command::Chat(args)) => commands::chat::run(cli.chat, Some(*args), context),
+        Some(Command::Demo(args)) => commands::demo::run(&args, context),
+        Some(Command::Other(verb)) => verb.run(context),
     }
 }
 
@@ -238,19 +219,6 @@ fn system_facts(env: &Environment) -> SystemFacts {
         facts.file_system_root = root.into();
     }
     facts
-}
-
-/// The tree, for parsing, completions and the reference page.
-pub(crate) fn command() -> clap::Command {
-    Cli::command()
-}
-
-/// Names of the commands, which no alias may take.
-pub(crate) fn command_names() -> Vec<String> {
-    command()
-        .get_subcommands()
-        .map(|c| c.get_name().to_owned())
-        .collect()
 }
 
 #[cfg(test)]

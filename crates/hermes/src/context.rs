@@ -9,6 +9,7 @@ use hermes_config::settings::{FileState, Problem};
 use hermes_home::{Selection, SystemFacts};
 use hermes_runtime::Program;
 use hermes_telemetry::{Level, LogSettings};
+use serde::Serialize;
 
 use crate::error::{CommandError, Result};
 use crate::ui::Printer;
@@ -20,6 +21,8 @@ pub(crate) const PROCESS_SUPERVISOR: [&str; 2] = ["internal", "proc-shim"];
 pub(crate) struct Context {
     runtime: hermes_runtime::Context,
     pub(crate) printer: Printer,
+    /// Builds the tree of commands, for help, completions and generated pages.
+    pub(crate) command_tree: fn() -> clap::Command,
 }
 
 impl Deref for Context {
@@ -31,38 +34,66 @@ impl Deref for Context {
 }
 
 impl Context {
+    /// The context of a selected profile. Reads nothing.
     pub(crate) fn new(
         env: &Environment,
         system: SystemFacts,
         selection: &Selection,
-        printer: &Printer,
+        printer: Printer,
+        command_tree: fn() -> clap::Command,
     ) -> Self {
         Self {
             runtime: hermes_runtime::Context::new(env, system, selection, program()),
-            printer: printer.clone(),
-        }
-    }
-
-    /// The same context under another environment; its settings are read anew.
-    pub(crate) fn with_env(&self, env: Environment) -> Self {
-        Self {
-            runtime: self.runtime.with_env(env),
-            printer: self.printer.clone(),
+            printer,
+            command_tree,
         }
     }
 
     /// The same context with settings read anew.
     pub(crate) fn reloaded(&self) -> Self {
-        self.with_env(self.env.clone())
+        Self {
+            runtime: self.runtime.with_env(self.env.clone()),
+            ..*self
+        }
+    }
+
+    /// Prints a line of data.
+    pub(crate) fn line(&self, text: impl AsRef<str>) -> Result<()> {
+        self.printer.line(text)
+    }
+
+    /// Prints data as it is.
+    pub(crate) fn out(&self, text: &str) -> Result<()> {
+        self.printer.out(text)
+    }
+
+    /// Prints a value for programs.
+    pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
+        self.printer.json(value)
+    }
+
+    /// Prints a line of words beside the data.
+    pub(crate) fn note(&self, text: impl AsRef<str>) -> Result<()> {
+        self.printer.note(text)
+    }
+
+    /// Prints a warning.
+    pub(crate) fn warn(&self, text: impl AsRef<str>) -> Result<()> {
+        self.printer.warn(text)
+    }
+
+    /// Prints what to do about a warning.
+    pub(crate) fn hint(&self, text: impl AsRef<str>) -> Result<()> {
+        self.printer.hint(text)
     }
 
     /// Warns once on standard error that `config.yaml` cannot be used, for commands that go on.
-    pub(crate) fn warn_if_broken(&self) -> std::io::Result<()> {
+    pub(crate) fn warn_if_broken(&self) -> Result<()> {
         for problem in self.config().problems() {
             if let Problem::Broken { .. } = problem {
-                self.printer.note(format!("⚠️  hermes config: {problem}"))?;
+                self.note(format!("⚠️  hermes config: {problem}"))?;
                 if let Some(hint) = problem.hint() {
-                    self.printer.note(format!("hint: {hint}"))?;
+                    self.hint(hint)?;
                 }
             }
         }
@@ -78,7 +109,7 @@ impl Context {
     pub(crate) fn refuse_if_managed(&self, what: &str) -> Result<()> {
         match self.home_policy().managed {
             Some(managed) => Err(CommandError::user(format!(
-                "{what} belongs to {} on this machine and is not changed here",
+                "{what} is managed by {} on this machine and cannot be changed here",
                 managed.name()
             ))
             .hint(managed.settings_advice())),
@@ -89,6 +120,15 @@ impl Context {
     /// A path as people write it.
     pub(crate) fn display(&self, path: &Path) -> String {
         self.location.display(path)
+    }
+
+    /// `2026-11-05 13:45` in the zone of the profile; nothing for a time that no clock can show.
+    pub(crate) fn minute(&self, seconds: i64) -> String {
+        let moment = jiff::Timestamp::from_second(seconds).ok();
+        moment.map_or_else(String::new, |moment| {
+            let local = moment.to_zoned(self.zone().resolve());
+            local.strftime("%Y-%m-%d %H:%M").to_string()
+        })
     }
 
     /// Starts logging into the profile's files, for commands that change something. The files are

@@ -9,6 +9,10 @@ use hermes_secret::Redactor;
 /// What scripts see when the program itself is at fault.
 const EXIT_CODE: i32 = 70;
 
+/// What to do about a bug.
+pub(crate) const BUG_HINT: &str =
+    "this is a bug; `hermes dump` and `hermes logs errors` help to report it";
+
 /// Replaces the standard report of a panic. Installed first thing in `main`.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
@@ -19,31 +23,20 @@ pub(crate) fn install() {
         }
         // Standard error may be closed; the exit code still tells.
         drop(std::io::stderr().write_all(report.as_bytes()));
-        leave();
+        #[expect(
+            clippy::exit,
+            clippy::disallowed_methods,
+            reason = "a panicking thread cannot return an exit code from main"
+        )]
+        std::process::exit(EXIT_CODE);
     }));
 }
 
 fn describe(info: &PanicHookInfo<'_>) -> String {
-    let what = match (
-        info.payload().downcast_ref::<&str>(),
-        info.payload().downcast_ref::<String>(),
-    ) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => text.clone(),
-        (None, None) => "unknown".to_owned(),
-    };
+    let what = info.payload_as_str().unwrap_or("unknown");
     let place = info.location().map(ToString::to_string).unwrap_or_default();
     format!(
-        "Error: internal error: {} ({place})\nhint: this is a bug; `hermes dump` and `hermes logs errors` help to report it\n",
-        Redactor::default().redact(&what)
+        "Error: internal error: {} ({place})\nhint: {BUG_HINT}\n",
+        Redactor::default().redact(what)
     )
-}
-
-#[expect(
-    clippy::exit,
-    clippy::disallowed_methods,
-    reason = "a panicking thread cannot return an exit code from main"
-)]
-fn leave() {
-    std::process::exit(EXIT_CODE);
 }

@@ -1,27 +1,23 @@
 //! The one error of the program: what happened, what to do next, and with which code to exit.
 
-use std::process::ExitCode;
-
 use hermes_config::settings::ConfigError;
 use hermes_docker::DockerError;
 use hermes_home::{AliasError, EnsureError, archive, backup};
 use hermes_providers::{AuthError, OpenError};
 
-use crate::ui::Printer;
-
-/// What an error means for the caller.
+/// What an error means for the caller, with its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Refused or failed for a reason the user can act on.
-    User,
-    /// The command line itself is wrong.
-    Usage,
-    /// A needed outside part is missing or down.
-    Environment,
     /// The reader of our output has gone; not an error.
-    BrokenPipe,
+    BrokenPipe = 0,
+    /// Refused or failed for a reason the user can act on.
+    User = 1,
+    /// The command line itself is wrong.
+    Usage = 2,
+    /// A needed outside part is missing or down.
+    Environment = 3,
     /// A bug.
-    Internal,
+    Internal = 70,
 }
 
 impl Kind {
@@ -33,16 +29,6 @@ impl Kind {
             Self::User
         }
     }
-
-    fn exit_code(self) -> u8 {
-        match self {
-            Self::BrokenPipe => 0,
-            Self::User => 1,
-            Self::Usage => 2,
-            Self::Environment => 3,
-            Self::Internal => 70,
-        }
-    }
 }
 
 /// A command that did not do what was asked.
@@ -50,14 +36,14 @@ impl Kind {
 pub(crate) struct CommandError {
     kind: Kind,
     prefix: &'static str,
-    message: String,
-    hints: Vec<String>,
+    pub(crate) message: String,
+    pub(crate) hints: Vec<String>,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, CommandError>;
 
 impl CommandError {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
             prefix: "Error: ",
@@ -94,9 +80,22 @@ impl CommandError {
         Self::user(String::new())
     }
 
-    /// The same, as the board says it.
+    /// The result of a command that has reported everything: a failure unless `ok`.
+    pub(crate) fn silent_unless(ok: bool) -> Result<()> {
+        if ok { Ok(()) } else { Err(Self::silent()) }
+    }
+
+    /// The same error without a message, for one that has been printed.
+    pub(crate) fn reported(self) -> Self {
+        Self {
+            message: String::new(),
+            ..self
+        }
+    }
+
+    /// The error as `kanban` words it.
     #[must_use]
-    pub(crate) fn by_the_board(mut self) -> Self {
+    pub(crate) fn of_board(mut self) -> Self {
         self.prefix = "kanban: ";
         self
     }
@@ -112,44 +111,27 @@ impl CommandError {
         self
     }
 
-    /// The same in one line.
-    #[must_use]
-    pub(crate) fn without_hints(mut self) -> Self {
-        self.hints.clear();
-        self
-    }
-
-    #[must_use]
-    fn maybe_hint(mut self, hint: impl Into<Option<String>>) -> Self {
+    fn hinted(mut self, hint: impl Into<Option<String>>) -> Self {
         self.hints.extend(hint.into());
         self
     }
 
-    /// What happened and what to do next.
-    pub(crate) fn words(&self) -> (&str, &[String]) {
-        (&self.message, &self.hints)
-    }
-
-    /// The exit code of a program that ends because of it.
+    /// The exit code of a program that ends because of the error.
     pub(crate) fn exit_code(&self) -> u8 {
-        self.kind.exit_code()
+        self.kind as u8
     }
 
-    /// Prints the error and gives the exit code.
-    pub(crate) fn report(&self, printer: &Printer) -> ExitCode {
-        if self.kind != Kind::BrokenPipe && !self.message.is_empty() {
-            tracing::debug!(message = %self.message, "command failed");
-            let mut text = format!("{}{}\n", self.prefix, self.message);
-            for hint in &self.hints {
-                text.push_str(&format!("hint: {hint}\n"));
-            }
-            if self.kind == Kind::Internal {
-                text.push_str("hint: this is a bug; `hermes dump` and `hermes logs errors` help to report it\n");
-            }
-            // Standard error may be closed; the exit code still tells.
-            drop(printer.err(&text));
+    /// The lines for standard error; `None` if there is nothing to say.
+    pub(crate) fn report(&self) -> Option<String> {
+        if self.message.is_empty() {
+            return None;
         }
-        ExitCode::from(self.exit_code())
+        let mut text = format!("{}{}\n", self.prefix, self.message);
+        let bug = (self.kind == Kind::Internal).then_some(crate::crash::BUG_HINT);
+        for hint in self.hints.iter().map(String::as_str).chain(bug) {
+            text.push_str(&format!("hint: {hint}\n"));
+        }
+        Some(text)
     }
 }
 
@@ -159,7 +141,7 @@ macro_rules! from_library {
         $(impl From<$error> for CommandError {
             fn from(error: $error) -> Self {
                 let is_outside: fn(&$error) -> bool = $is_outside;
-                Self::new(Kind::of(is_outside(&error)), error.to_string()).maybe_hint(error.hint())
+                Self::new(Kind::of(is_outside(&error)), error.to_string()).hinted(error.hint())
             }
         })+
     };
@@ -216,9 +198,7 @@ impl From<hermes_board::Error> for CommandError {
             Kind::of(error.is_storage_full())
         };
         let hint = error.hint();
-        Self::new(kind, error.to_string())
-            .maybe_hint(hint)
-            .by_the_board()
+        Self::new(kind, error.to_string()).hinted(hint).of_board()
     }
 }
 
@@ -227,7 +207,9 @@ impl From<hermes_runtime::Error> for CommandError {
         use hermes_runtime::{Error, ErrorKind};
         match error {
             Error::Board(error) => return error.into(),
-            Error::NoToolset => return Self::usage("--toolsets names no toolset that exists"),
+            Error::NoToolset => {
+                return Self::usage("--toolsets does not name any existing toolset");
+            }
             _ => {}
         }
         let kind = match error.kind() {
@@ -235,7 +217,7 @@ impl From<hermes_runtime::Error> for CommandError {
             ErrorKind::Environment | ErrorKind::Remote => Kind::Environment,
             ErrorKind::Internal => Kind::Internal,
         };
-        Self::new(kind, error.to_string()).maybe_hint(error.hint())
+        Self::new(kind, error.to_string()).hinted(error.hint())
     }
 }
 

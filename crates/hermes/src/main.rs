@@ -10,6 +10,7 @@ mod context;
 mod crash;
 mod doctor;
 mod error;
+mod facts;
 mod recovery;
 mod reference_docs;
 mod signal_watch;
@@ -20,49 +21,18 @@ use std::process::ExitCode;
 
 use hermes_config::Environment;
 
-use crate::error::CommandError;
-
 fn main() -> ExitCode {
     crash::install();
     let env = Environment::from_process();
     arm_fault_hook(&env);
     let args: Vec<_> = std::env::args_os().skip(1).collect();
     let printer = ui::Printer::new(&env);
-    if commands::internal::is_process_supervisor(&args) {
-        return commands::internal::supervise_process(&printer);
-    }
-    match run(&env, &printer, args) {
-        Ok(code) => code,
-        Err(error) => error.report(&printer),
-    }
-}
-
-fn run(
-    env: &Environment,
-    printer: &ui::Printer,
-    args: Vec<std::ffi::OsString>,
-) -> Result<ExitCode, CommandError> {
-    let invocation = match cli::interpret(env, printer, args)? {
-        cli::Interpreted::Run(invocation) => invocation,
-        cli::Interpreted::Said {
-            text,
-            code,
-            to_stderr,
-        } => {
-            if to_stderr {
-                printer.err(&text)?;
-            } else {
-                printer.out(&text)?;
-            }
-            return Ok(ExitCode::from(code));
-        }
+    let result = if commands::internal::is_process_supervisor(&args) {
+        commands::internal::supervise_process()
+    } else {
+        cli::run(&env, printer, &args)
     };
-    let cli::Invocation {
-        command,
-        chat,
-        context,
-    } = *invocation;
-    commands::run(command, chat, &context)
+    result.unwrap_or_else(|error| printer.report(&error))
 }
 
 /// Lets tests end the process at the n-th write; debug builds only.

@@ -17,7 +17,7 @@ const HOMELESS: [&str; 2] = ["completion", "version"];
 pub(crate) fn finish_interrupted_import(
     env: &Environment,
     system: &SystemFacts,
-    printer: &Printer,
+    printer: Printer,
     args: &[std::ffi::OsString],
 ) -> Result<()> {
     match hermes_home::command_of(args) {
@@ -40,10 +40,8 @@ pub(crate) fn finish_interrupted_import(
         recovered.restored
     ))?;
     for skipped in &recovered.skipped {
-        printer.warn(
-            format!("skipped {}: {}", skipped.path.display(), skipped.reason),
-            None,
-        )?;
+        let path = skipped.path.display();
+        printer.warn(format!("skipped {path}: {}", skipped.reason))?;
     }
     Ok(())
 }

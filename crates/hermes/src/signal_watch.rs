@@ -7,7 +7,6 @@
 //! nothing else, the line loop clears the interrupt, and the next Ctrl-C is for the program.
 
 use std::os::fd::AsFd;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,7 +18,16 @@ use hermes_terminal::Terminal;
 use crate::error::{CommandError, Result};
 
 /// Time from the signal to the end: killing takes three seconds at most, showing the rest not long.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// End signals, from now on.
+pub(crate) fn listen_for_signals() -> Result<EndSignals> {
+    EndSignals::listen().map_err(unheard)
+}
+
+fn unheard(error: std::io::Error) -> CommandError {
+    CommandError::environment(format!("could not listen for signals: {error}"))
+}
 
 /// Handles end signals until it is dropped.
 pub(crate) struct SignalWatch {
@@ -30,27 +38,17 @@ pub(crate) struct SignalWatch {
 }
 
 impl SignalWatch {
-    /// Handles signals from now on: they interrupt the commands of this terminal, and the program ends
-    /// within ten seconds.
-    pub(crate) fn start(setup: &TerminalSetup) -> Result<Self> {
-        Self::start_within(setup, LIMIT)
-    }
-
-    /// The same, with so much time from the signal to the end.
-    pub(crate) fn start_within(setup: &TerminalSetup, limit: Duration) -> Result<Self> {
-        Self::spawn(setup, limit).map_err(|error| {
-            CommandError::environment(format!("could not listen for signals: {error}"))
-        })
-    }
-
-    fn spawn(setup: &TerminalSetup, limit: Duration) -> std::io::Result<Self> {
+    /// Handles signals from now on: they interrupt the commands of this terminal, and the program
+    /// ends
+    /// within `limit`.
+    pub(crate) fn start(setup: &TerminalSetup, limit: Duration) -> Result<Self> {
         let watch = Self {
             received: Arc::default(),
             next_is_for_turn: Arc::default(),
-            finished: Arc::new(Wake::new()?),
+            finished: Arc::new(Wake::new().map_err(unheard)?),
         };
         let watcher = Watcher {
-            signals: EndSignals::listen()?,
+            signals: listen_for_signals()?,
             received: Arc::clone(&watch.received),
             next_is_for_turn: Arc::clone(&watch.next_is_for_turn),
             finished: Arc::clone(&watch.finished),
@@ -60,7 +58,8 @@ impl SignalWatch {
         };
         std::thread::Builder::new()
             .name("end-signals".to_owned())
-            .spawn(move || watcher.run())?;
+            .spawn(move || watcher.run())
+            .map_err(unheard)?;
         Ok(watch)
     }
 
@@ -75,12 +74,7 @@ impl SignalWatch {
     }
 
     /// The exit code of the program: that of the signal if one has come.
-    pub(crate) fn exit_code(&self, otherwise: u8) -> ExitCode {
-        ExitCode::from(self.code(otherwise))
-    }
-
-    /// The exit code as a number.
-    pub(crate) fn code(&self, otherwise: u8) -> u8 {
+    pub(crate) fn exit_code(&self, otherwise: u8) -> u8 {
         let code = self.received.get().map(|signal| signal.exit_code());
         code.unwrap_or(otherwise)
     }
@@ -112,7 +106,7 @@ impl Watcher {
                 Ok(Some(0)) => return,
                 Ok(Some(_)) => {}
                 Ok(None) => {
-                    tracing::warn!("the program did not end in time");
+                    tracing::warn!("the program did not exit in time");
                     let signal = self.received.get().copied();
                     return signal.unwrap_or(EndSignal::Terminate).obey();
                 }

@@ -233,7 +233,7 @@ fn a_hidden_keychain_is_told_and_mended() {
         [
             "keychain warning the profile's home hides the login keychain (~/Library/Keychains)",
             "home_link warning terminal.profile_home_links: '../x' is skipped",
-            "home_link warning the profile's home lacks its link .claude",
+            "home_link warning the profile's home is missing its link .claude",
         ]
     );
     assert!(
@@ -279,7 +279,7 @@ fn a_declined_link_and_a_directory_of_ones_own_are_left_alone() {
     let rows = machine.rows(&["--fix"]);
     assert_eq!(
         rows[1],
-        "keychain ok keychain directory is the profile's own"
+        "keychain ok keychain directory belongs to the profile itself"
     );
 }
 
@@ -359,7 +359,7 @@ fn a_gutted_runtime_is_a_problem_with_a_way_back() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("✗ ~/.hermes/hermes-agent/venv has lost the package hermes_agent"),
+        text.contains("✗ ~/.hermes/hermes-agent/venv no longer contains the package hermes_agent"),
         "{text}"
     );
     assert!(text.contains("uv pip install -e"), "{text}");

@@ -1,6 +1,6 @@
 //! Compacts a conversation: when, with which summary, and what is stored.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,15 +8,13 @@ use hermes_providers::{AuxiliaryTask, ErrorClass, ModelRequest, Provider};
 use hermes_session::{Compaction, CompactionLock, Error as StoreError, MessageId, SessionMessage};
 use serde_json::Value;
 
-use super::condense::{condensed, without_repeats};
-use super::cut::{Cut, cut, size};
-use super::extract::extract;
-use super::images::without_old_images;
+use super::condense::{condensed, extract, without_old_images, without_repeats};
+use super::cut::{Cut, cut, size, threshold, usable};
 use super::lock::{ask_holding, still_held};
 use super::summary::{self, Material};
-use super::threshold::{share, threshold, usable};
 use crate::Result;
-use crate::agent::{Agent, HistoryEntry};
+use crate::agent::Agent;
+use crate::calibration::share;
 use crate::observer::{TurnEvent, TurnObserver};
 
 /// Factor by which the end may exceed the target ratio.
@@ -25,14 +23,12 @@ const TAIL_SLACK: f64 = 1.5;
 const MIN_SAVING: f64 = 0.1;
 /// Useless compactions in a row after which automatic ones stop.
 const MAX_USELESS: u32 = 2;
-/// Pause after a failed summary.
 const PAUSE: Duration = Duration::from_mins(1);
 /// Pause after a broken connection.
 const PAUSE_AFTER_BREAK: Duration = Duration::from_secs(30);
 /// Pause if the provider cannot be used.
 const PAUSE_WITHOUT_PROVIDER: Duration = Duration::from_mins(10);
 
-/// Why a conversation is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The next request is nearly too long.
@@ -46,32 +42,11 @@ pub(crate) enum Need {
 
 /// The result of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compacted {
-    /// The conversation is shorter now.
+pub enum Compacted {
     Done,
-    /// The conversation is unchanged.
     Unchanged,
-}
-
-/// State between compactions.
-#[derive(Debug, Default)]
-pub(crate) struct CompactionState {
-    useless: u32,
-    warned: bool,
-    /// Whether the user was told that an extract replaces the summary.
-    extracts: bool,
-    /// What the summary must keep, if requested.
-    pub(crate) focus: Option<String>,
-}
-
-impl CompactionState {
-    /// A fresh state with a focus for the summary.
-    pub(crate) fn focused_on(focus: Option<&str>) -> Self {
-        Self {
-            focus: focus.map(str::to_owned),
-            ..Self::default()
-        }
-    }
+    /// The conversation has too few messages for a requested one.
+    TooShort,
 }
 
 impl Agent {
@@ -84,22 +59,20 @@ impl Agent {
             && self.calibration.correct(request) >= limit
     }
 
-    /// Whether a request of this estimated size can be sent at all.
-    fn fits(&self, request: u64) -> bool {
-        self.calibration.correct(request) < usable(&self.provider.route())
-    }
-
-    /// Compacts the conversation.
     pub(crate) fn compact(
         &mut self,
         need: Need,
         observer: &mut dyn TurnObserver,
     ) -> Result<Compacted> {
+        let room = usable(&self.provider.route());
         let need = match need {
-            Need::Automatic { request } if !self.fits(request) => Need::Forced,
+            // It could not be sent at all.
+            Need::Automatic { request } if self.calibration.correct(request) >= room => {
+                Need::Forced
+            }
             need => need,
         };
-        if need != Need::Forced && self.store.compaction_pause(&self.session)?.is_some() {
+        if need != Need::Forced && self.store.is_compaction_paused(&self.session)? {
             return Ok(Compacted::Unchanged);
         }
         let seen = self.history_tokens();
@@ -139,21 +112,21 @@ impl Agent {
         let is_stored = self.store_summary(lock, &change)?;
         self.reload()?;
         let after = self.history_tokens();
-        if is_stored {
+        let how = if is_stored {
             if let Some(prompt) = change.system_prompt {
                 self.system = Arc::from(prompt);
             }
-            self.note_usefulness(before, after);
-            let count = cut.middle.len();
-            let how = format!("{count} messages became a summary");
-            self.report_compacted(before, after, &how, observer);
-            return Ok(Compacted::Done);
-        }
-        if after < before {
-            self.report_compacted(before, after, "another process has compacted it", observer);
-            return Ok(Compacted::Done);
-        }
-        Ok(Compacted::Unchanged)
+            let is_useless = before.saturating_sub(after) < share(before, MIN_SAVING);
+            let useless = self.compaction.useless;
+            self.compaction.useless = if is_useless { useless + 1 } else { 0 };
+            &format!("{} messages became a summary", cut.middle.len())
+        } else if after < before {
+            "another process has compacted it"
+        } else {
+            return Ok(Compacted::Unchanged);
+        };
+        self.report_compacted(before, after, how, observer);
+        Ok(Compacted::Done)
     }
 
     /// The new system prompt, if it has changed.
@@ -214,15 +187,6 @@ impl Agent {
 
     fn history_tokens(&self) -> u64 {
         self.history.iter().map(|entry| size(&entry.message)).sum()
-    }
-
-    fn note_usefulness(&mut self, before: u64, after: u64) {
-        let saved = before.saturating_sub(after);
-        if saved < share(before, MIN_SAVING) {
-            self.compaction.useless += 1;
-        } else {
-            self.compaction.useless = 0;
-        }
     }
 
     /// The summary of the middle, or an extract if nothing else helps. `None` if nothing is to change.
@@ -313,7 +277,6 @@ impl Agent {
         }
     }
 
-    /// Asks for a summary and records its cost.
     fn ask(
         &mut self,
         provider: &dyn Provider,
@@ -337,7 +300,7 @@ impl Agent {
     /// The changes: the summary replaces the middle, and messages before it are condensed.
     fn rewritten(&self, cut: &Cut, summary: &str) -> Compaction {
         let mut change = Compaction::default();
-        let mut arguments: Vec<(String, Value)> = Vec::new();
+        let mut arguments: HashMap<String, Value> = HashMap::new();
         let mut stays: Vec<(MessageId, SessionMessage)> = Vec::new();
         // A placeholder result has the id of its call.
         let mut known: HashSet<MessageId> = HashSet::new();
@@ -353,7 +316,9 @@ impl Agent {
                 None if is_summarised => change.summarised.push(entry.id),
                 None if at < cut.middle.start => {
                     collect_arguments(&entry.message, &mut arguments);
-                    let short = condensed(&entry.message, of_call(entry, &arguments));
+                    let call = entry.message.tool_call_id.as_ref();
+                    let call = call.and_then(|call| arguments.get(call));
+                    let short = condensed(&entry.message, call);
                     stays.push((entry.id, short));
                 }
                 None => stays.push((entry.id, entry.message.clone())),
@@ -387,14 +352,7 @@ impl From<hermes_providers::ProviderError> for SummaryFailure {
     }
 }
 
-/// The arguments of the call of a result.
-fn of_call<'a>(entry: &HistoryEntry, arguments: &'a [(String, Value)]) -> Option<&'a Value> {
-    let call = entry.message.tool_call_id.as_ref()?;
-    let known = arguments.iter().find(|(other, _)| other == call);
-    known.map(|(_, arguments)| arguments)
-}
-
-fn collect_arguments(message: &SessionMessage, known: &mut Vec<(String, Value)>) {
+fn collect_arguments(message: &SessionMessage, known: &mut HashMap<String, Value>) {
     let Some(Value::Array(calls)) = &message.tool_calls else {
         return;
     };
@@ -405,7 +363,7 @@ fn collect_arguments(message: &SessionMessage, known: &mut Vec<(String, Value)>)
             .and_then(Value::as_str)
             .and_then(|text| serde_json::from_str(text).ok());
         if let (Some(id), Some(arguments)) = (id, arguments) {
-            known.push((id.to_owned(), arguments));
+            known.entry(id.to_owned()).or_insert(arguments);
         }
     }
 }

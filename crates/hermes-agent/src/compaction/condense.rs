@@ -1,8 +1,10 @@
-//! Condenses old messages: long results become one line, long arguments are shortened.
+//! Condenses old messages without a model: long results become one line, long arguments are
+//! shortened, old images are dropped.
 
 use std::collections::HashSet;
 
-use hermes_session::{MessageContent, MessageRole, SessionMessage};
+use hermes_secret::Redactor;
+use hermes_session::{MessageContent, MessageId, MessageRole, SessionMessage};
 use serde_json::Value;
 
 /// Results up to this length are unchanged.
@@ -11,6 +13,10 @@ const SHORT_RESULT: usize = 200;
 const SHORT_ARGUMENTS: usize = 500;
 /// Maximum length of a string in long arguments.
 const SHORT_STRING: usize = 200;
+/// Maximum characters of an extract.
+const MAX_CHARS: usize = 8_000;
+/// Maximum characters of one message.
+const MAX_PER_MESSAGE: usize = 300;
 /// Equal results of at least this length are kept once.
 const WORTH_COMPARING: usize = 200;
 
@@ -120,13 +126,81 @@ fn shorten_strings(value: &mut Value) {
 }
 
 /// The beginning of a text, with the number of missing characters.
-pub(super) fn shorten(text: &str, max: usize) -> String {
+fn shorten(text: &str, max: usize) -> String {
     let total = text.chars().count();
     if total <= max {
         return text.to_owned();
     }
     let start: String = text.chars().take(max).collect();
     format!("{start}… [{} more]", total - max)
+}
+
+/// Keeps images, which are expensive to send with every request, only in the newest message of the user that has any.
+pub(super) fn without_old_images(messages: &mut [(MessageId, SessionMessage)]) {
+    let newest = messages
+        .iter()
+        .rposition(|(_, message)| message.role == MessageRole::User && has_images(message));
+    for (index, (_, message)) in messages.iter_mut().enumerate() {
+        if Some(index) != newest && has_images(message) {
+            let text = message.text();
+            message.content = Some(MessageContent::Text(format!("{text}\n[image omitted]")));
+        }
+    }
+}
+
+fn has_images(message: &SessionMessage) -> bool {
+    match &message.content {
+        Some(MessageContent::Parts(Value::Array(parts))) => {
+            parts.iter().any(|part| part.get("image_url").is_some())
+        }
+        _ => false,
+    }
+}
+
+/// The beginnings of the messages, in place of a summary that could not be made. Always the same for
+/// the same messages.
+pub(super) fn extract(
+    messages: &[SessionMessage],
+    previous: Option<&str>,
+    redactor: &Redactor,
+) -> String {
+    let mut text = format!(
+        "No summary could be made. {} messages are shortened to their beginnings; session_search finds \
+         them in full.\n",
+        messages.len()
+    );
+    if let Some(previous) = previous {
+        text.push_str(&format!(
+            "\nEarlier notes:\n{}\n",
+            shorten(previous, MAX_CHARS / 4)
+        ));
+    }
+    text.push('\n');
+    let mut left = MAX_CHARS.saturating_sub(text.chars().count());
+    let mut lines: Vec<String> = Vec::new();
+    // Newest first: they matter most.
+    for message in messages.iter().rev() {
+        let words = message.text();
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let calls = message.call_count();
+        let who = match &message.role {
+            MessageRole::User => "- user",
+            MessageRole::Assistant if calls > 0 => &format!("- assistant, {calls} calls"),
+            MessageRole::Assistant => "- assistant",
+            MessageRole::Tool => "  result",
+            MessageRole::System | MessageRole::Other(_) => continue,
+        };
+        let line = format!("{who}: {}", shorten(&words, MAX_PER_MESSAGE));
+        let length = line.chars().count() + 1;
+        if length > left {
+            break;
+        }
+        left -= length;
+        lines.push(line);
+    }
+    lines.reverse();
+    text.push_str(&lines.join("\n"));
+    redactor.redact(&text).into_owned()
 }
 
 #[cfg(test)]
@@ -158,10 +232,12 @@ mod tests {
     #[test]
     fn long_arguments_are_shortened_and_stay_json() {
         let arguments = json!({"path": "a", "content": "x".repeat(5_000)}).to_string();
-        let message = SessionMessage::calls(
-            None,
-            json!([{"id": "c", "function": {"name": "write_file", "arguments": arguments}}]),
-        );
+        let message = SessionMessage {
+            tool_calls: Some(
+                json!([{"id": "c", "function": {"name": "write_file", "arguments": arguments}}]),
+            ),
+            ..SessionMessage::new(MessageRole::Assistant)
+        };
         let short = condensed(&message, None);
         let calls = short.tool_calls.unwrap();
         let text = calls[0]["function"]["arguments"].as_str().unwrap();
@@ -182,5 +258,41 @@ mod tests {
         assert!(messages[0].text().starts_with("[The same result"));
         assert_eq!(messages[1].text(), "short");
         assert_eq!(messages[2].text(), long);
+    }
+
+    #[test]
+    fn only_the_newest_image_is_kept() {
+        let image = |text: &str| {
+            let parts = json!([{"type": "text", "text": text}, {"image_url": {"url": "data:"}}]);
+            SessionMessage::user(MessageContent::Parts(parts))
+        };
+        let mut messages = vec![
+            (MessageId(1), image("old")),
+            (MessageId(2), image("new")),
+            (MessageId(3), SessionMessage::user("words")),
+        ];
+        without_old_images(&mut messages);
+        assert_eq!(messages[0].1.content, Some("old\n[image omitted]".into()));
+        assert_eq!(messages[1].1, image("new"));
+        assert_eq!(messages[2].1, SessionMessage::user("words"));
+    }
+
+    #[test]
+    fn extract_is_short_and_keeps_the_newest() {
+        let messages: Vec<SessionMessage> = (0..500)
+            .map(|n| SessionMessage::user(format!("message {n} {}", "x".repeat(1_000))))
+            .collect();
+        let redactor = Redactor::new(std::iter::empty::<String>());
+        let text = extract(&messages, Some(&"p".repeat(50_000)), &redactor);
+        assert!(
+            text.chars().count() <= MAX_CHARS + 100,
+            "{}",
+            text.chars().count()
+        );
+        assert!(text.contains("message 499 ") && !text.contains("message 0 "));
+        assert_eq!(
+            text,
+            extract(&messages, Some(&"p".repeat(50_000)), &redactor)
+        );
     }
 }

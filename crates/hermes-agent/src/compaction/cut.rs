@@ -1,21 +1,25 @@
-//! Selects what stays and what is summarised. Pure.
+//! From which length a conversation is compacted, what stays of it and what is summarised. Pure.
 
 use std::ops::Range;
 
-use hermes_providers::ModelRequest;
+use hermes_providers::{ModelRequest, RouteInfo};
 use hermes_session::{MessageRole, SessionMessage};
 
+use crate::calibration::share;
 use crate::message_conversion::to_wire;
+use crate::settings::CompactionSettings;
 
+/// Minimum threshold in tokens, if the window allows.
+const MIN_THRESHOLD: u64 = 64_000;
+/// Smaller windows are used to at least three quarters.
+const LARGE_WINDOW: u64 = 512_000;
 /// Minimum number of messages that stay at the end.
 const MIN_TAIL: usize = 3;
 /// Minimum number of messages worth a summary.
 const MIN_MIDDLE: usize = 2;
 
-/// The parts of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The messages to summarise.
     pub(super) middle: Range<usize>,
     /// The last message of the user, if it is in the middle: it stays, before the end.
     pub(super) last_user: Option<usize>,
@@ -83,6 +87,31 @@ pub(super) fn size(message: &SessionMessage) -> u64 {
     })
 }
 
+/// Tokens of a request from which the conversation is compacted.
+pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64 {
+    let window = route.context_length;
+    let usable = usable(route);
+    let mut limit = share(window, settings.threshold).max(MIN_THRESHOLD);
+    if window < LARGE_WINDOW {
+        limit = limit.max(share(window, 0.75));
+    }
+    if limit >= usable {
+        limit = share(usable, 0.85);
+    }
+    limit
+}
+
+/// Maximum tokens of a request that leaves room for its answer.
+pub(super) fn usable(route: &RouteInfo) -> u64 {
+    let window = route.context_length;
+    let reserve = u64::from(route.max_tokens.unwrap_or(0));
+    // A reserve nearly as large as the window is ignored.
+    match window.saturating_sub(reserve) {
+        rest if rest < window / 4 => window,
+        rest => rest,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
@@ -91,10 +120,12 @@ mod tests {
     use super::*;
 
     fn call(id: &str) -> SessionMessage {
-        SessionMessage::calls(
-            None,
-            json!([{"id": id, "function": {"name": "terminal", "arguments": "{}"}}]),
-        )
+        SessionMessage {
+            tool_calls: Some(
+                json!([{"id": id, "function": {"name": "terminal", "arguments": "{}"}}]),
+            ),
+            ..SessionMessage::new(MessageRole::Assistant)
+        }
     }
 
     fn result(id: &str, length: usize) -> SessionMessage {
@@ -128,7 +159,10 @@ mod tests {
     #[test]
     fn user_message_in_the_middle_is_kept() {
         let mut messages = worked(3);
-        messages.push(SessionMessage::assistant("done"));
+        messages.push(SessionMessage {
+            content: Some("done".into()),
+            ..SessionMessage::new(MessageRole::Assistant)
+        });
         messages.push(SessionMessage::user("and now this"));
         for step in 10..16 {
             messages.push(call(&step.to_string()));
@@ -157,7 +191,7 @@ mod tests {
             for (index, kind) in kinds.iter().enumerate() {
                 match kind {
                     0 => messages.push(SessionMessage::user("u")),
-                    1 => messages.push(SessionMessage::assistant("a")),
+                    1 => messages.push(SessionMessage { content: Some("a".into()), ..SessionMessage::new(MessageRole::Assistant) }),
                     _ => {
                         messages.push(call(&index.to_string()));
                         messages.push(result(&index.to_string(), 2_000));
@@ -170,6 +204,35 @@ mod tests {
                     proptest::prop_assert!(!is_result, "{edge} of {found:?}");
                 }
             }
+        }
+    }
+
+    fn of(window: u64, max_tokens: Option<u32>) -> u64 {
+        let route = RouteInfo {
+            provider: String::new(),
+            model: String::new(),
+            base_url: String::new(),
+            context_length: window,
+            max_tokens,
+            takes_images: false,
+        };
+        threshold(&CompactionSettings::default(), &route)
+    }
+
+    #[test]
+    fn threshold_depends_on_the_window() {
+        assert_eq!(of(8_000, None), 6_800);
+        assert_eq!(of(64_000, None), 54_400);
+        assert_eq!(of(128_000, None), 96_000);
+        assert_eq!(of(128_000, Some(64_000)), 54_400);
+        assert_eq!(of(1_000_000, None), 500_000);
+        assert_eq!(of(32_000, Some(32_000)), 27_200);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn threshold_is_below_the_window(window in 1_000..10_000_000_u64, cap in 0..200_000_u32) {
+            proptest::prop_assert!(of(window, Some(cap)) < window);
         }
     }
 }

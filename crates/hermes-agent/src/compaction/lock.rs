@@ -21,7 +21,6 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a live holder is waited for.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-/// Prefix of the holder names of this program.
 const HOLDER_PREFIX: &str = "hermes";
 
 impl Agent {
@@ -34,21 +33,17 @@ impl Agent {
         let own = own_holder();
         let deadline = Instant::now() + MAX_WAIT;
         let mut was_announced = false;
+        let mut dead: Option<String> = None;
         loop {
-            let attempt = self.store.try_lock_compaction(&self.session, &own, LEASE)?;
+            let store = &mut self.store;
+            let attempt = store.try_lock_compaction(&self.session, &own, dead.as_deref(), LEASE)?;
             let holder = match attempt {
                 LockAttempt::Taken(lock) => return Ok(Some(lock)),
                 LockAttempt::Held { holder, .. } => holder,
             };
             if is_dead(&holder) {
                 tracing::info!(holder, "the process that was compacting is dead");
-                let session = &self.session;
-                let store = &mut self.store;
-                if let Some(lock) =
-                    store.take_over_compaction_lock(session, &holder, &own, LEASE)?
-                {
-                    return Ok(Some(lock));
-                }
+                dead = Some(holder);
                 continue;
             }
             if !was_announced {
@@ -64,7 +59,6 @@ impl Agent {
     }
 }
 
-/// The holder name of this process.
 fn own_holder() -> String {
     let pid = std::process::id();
     match identity_of(pid) {
@@ -136,7 +130,7 @@ pub(super) fn still_held(store: &mut SessionStore, lock: &CompactionLock) -> Res
     match store.refresh_compaction_lock(lock, LEASE) {
         Ok(()) => Ok(true),
         Err(StoreError::CompactionLost { .. }) => {
-            let again = store.try_lock_compaction(lock.session(), &own_holder(), LEASE)?;
+            let again = store.try_lock_compaction(lock.session(), &own_holder(), None, LEASE)?;
             Ok(matches!(again, LockAttempt::Taken(_)))
         }
         Err(error) => Err(error),

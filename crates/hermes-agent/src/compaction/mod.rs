@@ -7,10 +7,8 @@
 mod compact;
 mod condense;
 mod cut;
-mod extract;
-mod images;
 mod lock;
 mod summary;
-mod threshold;
 
-pub(crate) use compact::{Compacted, CompactionState, Need};
+pub use compact::Compacted;
+pub(crate) use compact::Need;

@@ -6,7 +6,7 @@ use hermes_session::{MessageRole, SUMMARY_MARK, SessionMessage};
 use serde_json::Value;
 
 use super::cut::size;
-use super::threshold::share;
+use crate::calibration::share;
 
 /// Minimum and maximum tokens of a summary.
 const MIN_TOKENS: u64 = 2_000;
@@ -44,11 +44,8 @@ where there is nothing to say:
 ## Remaining Work
 ## Critical Context";
 
-/// The material of a summary.
 pub(super) struct Material<'a> {
-    /// The messages.
     pub(super) messages: &'a [SessionMessage],
-    /// The previous summary.
     pub(super) previous: Option<&'a str>,
     /// What the summary must keep, if requested.
     pub(super) focus: Option<&'a str>,
@@ -64,7 +61,6 @@ impl Material<'_> {
         share(tokens, 0.2).clamp(MIN_TOKENS.min(max), max)
     }
 
-    /// The request for the summary.
     pub(super) fn request(&self, redactor: &Redactor) -> ModelRequest {
         let budget = self.budget();
         let mut text = String::new();
@@ -132,7 +128,6 @@ fn without_middle(text: &str) -> String {
     format!("{head}\n… [{omitted} characters omitted] …\n{tail}")
 }
 
-/// The message with the summary.
 pub(super) fn message(summary: &str, todos: Option<&str>) -> SessionMessage {
     let mut text = format!(
         "{SUMMARY_MARK}\nEarlier parts of this conversation were condensed into the following \
@@ -151,7 +146,6 @@ pub(super) fn message(summary: &str, todos: Option<&str>) -> SessionMessage {
     SessionMessage::user(text)
 }
 
-/// The summary in such a message.
 pub(super) fn inner(message: &SessionMessage) -> String {
     let text = message.text();
     let text = text.strip_prefix(SUMMARY_MARK).unwrap_or(&text);

@@ -15,7 +15,6 @@ pub struct PromptEnvironment {
     pub system: String,
     /// Home directory of commands.
     pub home: String,
-    /// Working directory.
     pub cwd: String,
     /// Whether the backend is another machine or a container.
     pub is_remote: bool,
@@ -30,11 +29,9 @@ pub struct PromptParts {
     pub project: Option<PathBuf>,
     /// Maximum characters of one context file.
     pub file_chars: usize,
-    /// Names of the offered tools.
     pub tools: Vec<String>,
     /// Whether the agent works on one card of the task board, unattended.
     pub has_card: bool,
-    /// The environment of the tools.
     pub environment: PromptEnvironment,
     /// The profile, where there are several.
     pub profile: Option<String>,
@@ -42,26 +39,21 @@ pub struct PromptParts {
     pub platform: String,
     /// Hint for the platform instead of the built-in one.
     pub platform_hint: Option<String>,
-    /// The user's description of the environment.
     pub environment_hint: Option<String>,
     /// The setting `agent.tool_use_enforcement`.
     pub tool_use_enforcement: Value,
     /// Further texts of the caller.
     pub notes: Vec<String>,
-    /// The formatted date.
     pub date: String,
     /// The session, if the model should know it.
     pub session_id: Option<String>,
-    /// The model.
     pub model: String,
-    /// The provider.
     pub provider: String,
 }
 
 /// An assembled prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assembled {
-    /// The prompt.
     pub text: String,
     /// Notices for the user about omitted text.
     pub notices: Vec<String>,
@@ -153,7 +145,8 @@ fn environment(parts: &PromptParts) -> String {
     let mut text = String::from("# Environment\n");
     if environment.is_remote {
         text.push_str(
-            "\nCommands and file tools run on a remote backend, not on the machine of this program.",
+            "\nCommands and file tools run on a remote backend, not on the machine of this \
+             program.",
         );
     }
     for (name, value) in [
@@ -171,7 +164,8 @@ fn environment(parts: &PromptParts) -> String {
     text
 }
 
-/// The parts that change. The date has day precision, so that the prompt of a session stays the same.
+/// The parts that change. The date has day precision, so that the prompt of a session stays the
+/// same.
 fn volatile(parts: &PromptParts) -> String {
     let mut lines = vec![format!("Conversation started: {}", parts.date)];
     for (name, value) in [
@@ -213,7 +207,7 @@ fn add_notices(file: &ContextFile, notices: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use std::path::Path;
 

@@ -1,6 +1,8 @@
 //! Context files: project instructions for agents.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use hermes_tools::real_path;
 
 use super::injection::{Blocked, scan};
 use super::texts::HINT_MARK;
@@ -17,14 +19,11 @@ const HINT_CHARS: usize = 8_000;
 /// Maximum number of directories searched between a file and the working directory.
 const HINT_PARENTS: usize = 5;
 
-/// A loaded context file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ContextFile {
-    /// The display name.
     pub(super) name: String,
     /// The text, scanned and shortened.
     pub(super) text: String,
-    /// Blocked paragraphs.
     pub(super) blocked: Vec<Blocked>,
     /// A notice about missing text.
     pub(super) missing: Option<String>,
@@ -156,20 +155,15 @@ fn without_frontmatter(text: &str) -> &str {
     text
 }
 
-/// Instructions of subdirectories.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hint {
-    /// The text for the model.
-    pub(crate) text: String,
-    /// Notices for the user about omitted text.
-    pub(crate) notices: Vec<String>,
-}
-
-/// The instructions of the directories between `cwd` and `path` that were not used before. `seen` are
-/// the directories already handled.
-pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>) -> Option<Hint> {
-    let path = resolved(path);
-    let cwd = resolved(cwd);
+/// The instructions of the directories between `cwd` and `path` that were not used before, and notices
+/// for the user about omitted text. `seen` are the directories already handled.
+pub(crate) fn subdirectory_hint(
+    cwd: &Path,
+    path: &Path,
+    seen: &mut Vec<PathBuf>,
+) -> Option<(String, Vec<String>)> {
+    let path = real_path(path);
+    let cwd = real_path(cwd);
     let start = if path.is_dir() {
         &*path
     } else {
@@ -198,35 +192,7 @@ pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>
             ));
         }
     }
-    (!texts.is_empty()).then(|| Hint {
-        text: texts.join("\n\n"),
-        notices,
-    })
-}
-
-/// The path without `..`, with links resolved as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    for known in plain.ancestors() {
-        if let Ok(real) = hermes_fs::canonicalize(known) {
-            let rest = plain.strip_prefix(known).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
-        }
-    }
-    plain
+    (!texts.is_empty()).then(|| (texts.join("\n\n"), notices))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use pretty_assertions::assert_eq;
 
@@ -99,9 +99,8 @@ fn subdirectory_instructions_are_added_once() {
     put(cwd, "a/b/CLAUDE.md", "for b");
     put(cwd, "a/b/file.rs", "x");
     let mut seen = Vec::new();
-    let hint = subdirectory_hint(cwd, &cwd.join("a/b/file.rs"), &mut seen).unwrap();
-    assert_eq!(hint.notices, Vec::<String>::new());
-    let hint = hint.text;
+    let (hint, notices) = subdirectory_hint(cwd, &cwd.join("a/b/file.rs"), &mut seen).unwrap();
+    assert_eq!(notices, Vec::<String>::new());
     assert!(hint.contains("for b") && hint.contains("for a") && !hint.contains("top"));
     assert_eq!(
         subdirectory_hint(cwd, &cwd.join("a/b/other.rs"), &mut seen),
@@ -130,10 +129,10 @@ fn subdirectory_instructions_stay_inside_the_project_and_report_blocked_text() {
         let hint = subdirectory_hint(&cwd, &cwd.join(path), &mut seen);
         assert_eq!(hint, None, "{path}");
     }
-    let hint = subdirectory_hint(&cwd, &cwd.join("sub/./new/file"), &mut seen).unwrap();
-    assert!(hint.text.contains("Fine."));
+    let (hint, notices) = subdirectory_hint(&cwd, &cwd.join("sub/./new/file"), &mut seen).unwrap();
+    assert!(hint.contains("Fine."));
     assert_eq!(
-        hint.notices,
+        notices,
         [
             "sub/AGENTS.md, line 3: a paragraph was withheld from the model \
              (override_instructions)."

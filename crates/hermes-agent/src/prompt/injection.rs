@@ -3,7 +3,7 @@
 //! Only the offending paragraph is removed. Text in quotes or code blocks is not an instruction and
 //! stays.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -12,7 +12,6 @@ use super::unquoted::{self, is_fence};
 /// A removed paragraph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
-    /// The rule it violates.
     pub rule: &'static str,
     /// Its first line, from 1.
     pub line: usize,
@@ -38,33 +37,17 @@ const INVISIBLE: &[char] = &[
 /// Joins two emoji.
 const JOINER: char = '\u{200d}';
 
-/// The rule about markup.
 const MARKUP: &str = "hidden_markup";
 
-/// A kind of prompt injection.
 struct InjectionRule {
     name: &'static str,
     /// Words required for a match, one of each group. Most files contain none, which saves compiling
     /// the pattern.
     words: &'static [&'static [&'static str]],
-    pattern: &'static str,
-    compiled: OnceLock<Option<Regex>>,
+    pattern: LazyLock<Option<Regex>>,
 }
 
 impl InjectionRule {
-    const fn new(
-        name: &'static str,
-        words: &'static [&'static [&'static str]],
-        pattern: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            words,
-            pattern,
-            compiled: OnceLock::new(),
-        }
-    }
-
     fn may_match(&self, folded: &str) -> bool {
         let has_one = |group: &&[&str]| group.iter().any(|word| folded.contains(word));
         self.words.iter().all(has_one)
@@ -72,17 +55,15 @@ impl InjectionRule {
 
     fn matches(&self, text: &str) -> bool {
         // A test compiles each pattern.
-        let compiled = self.compiled.get_or_init(|| Regex::new(self.pattern).ok());
-        compiled
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_match(text))
+        let pattern = self.pattern.as_ref();
+        pattern.is_some_and(|pattern| pattern.is_match(text))
     }
 }
 
 static RULES: [InjectionRule; 8] = [
-    InjectionRule::new(
-        "override_instructions",
-        &[
+    InjectionRule {
+        name: "override_instructions",
+        words: &[
             &["ignore", "disregard", "forget", "override", "bypass"],
             &[
                 "instruction",
@@ -94,11 +75,13 @@ static RULES: [InjectionRule; 8] = [
                 "polic",
             ],
         ],
-        r"(?i)\b(ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(all|any|previous|prior|earlier|above|preceding|system|your)\b[^.\n]{0,30}\b(instructions?|rules?|prompts?|guidelines?|directives?|safety|polic(y|ies))\b",
-    ),
-    InjectionRule::new(
-        "new_instructions",
-        &[
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\b(ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(all|any|previous|prior|earlier|above|preceding|system|your)\b[^.\n]{0,30}\b(instructions?|rules?|prompts?|guidelines?|directives?|safety|polic(y|ies))\b").ok()
+        }),
+    },
+    InjectionRule {
+        name: "new_instructions",
+        words: &[
             &["instruction", "task", "system prompt", "directive"],
             &[
                 "your new",
@@ -111,56 +94,70 @@ static RULES: [InjectionRule; 8] = [
                 "the true",
             ],
         ],
-        r"(?i)\b(your|the) (new|real|actual|true) (instructions?|task|system prompt|directives?) (is|are)\b",
-    ),
-    InjectionRule::new(
-        "role_hijack",
-        &[&["you are now", "you are no longer"]],
-        r"(?i)\byou are (now|no longer)\b[^.\n]{0,60}\b(unrestricted|jailbroken|DAN|without (any )?(restrictions|limits|rules|filters)|developer mode|bound by)\b",
-    ),
-    InjectionRule::new(
-        "conceal_from_user",
-        &[
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\b(your|the) (new|real|actual|true) (instructions?|task|system prompt|directives?) (is|are)\b").ok()
+        }),
+    },
+    InjectionRule {
+        name: "role_hijack",
+        words: &[&["you are now", "you are no longer"]],
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\byou are (now|no longer)\b[^.\n]{0,60}\b(unrestricted|jailbroken|DAN|without (any )?(restrictions|limits|rules|filters)|developer mode|bound by)\b").ok()
+        }),
+    },
+    InjectionRule {
+        name: "conceal_from_user",
+        words: &[
             &["do not", "don't", "never"],
             &["user"],
             &[
                 "tell", "inform", "mention", "reveal", "show", "report", "disclose", "let",
             ],
         ],
-        r"(?i)\b(do not|don't|never)\b[^.\n]{0,20}\b(tell|inform|mention|reveal|show|report|disclose|let)\b[^.\n]{0,30}\b(the )?user\b[^.\n]{0,40}\b(about|that|this|these|know|of)\b",
-    ),
-    InjectionRule::new(
-        MARKUP,
-        &[&["<"], &["<!--", "style"]],
-        r#"(?is)<!--[^>]{0,400}\b(instruction|ignore|system prompt|execute|secret)\b|<[^>]{1,200}style\s*=\s*["'][^"']{0,100}(display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)"#,
-    ),
-    InjectionRule::new(
-        "command_and_control",
-        &[
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\b(do not|don't|never)\b[^.\n]{0,20}\b(tell|inform|mention|reveal|show|report|disclose|let)\b[^.\n]{0,30}\b(the )?user\b[^.\n]{0,40}\b(about|that|this|these|know|of)\b").ok()
+        }),
+    },
+    InjectionRule {
+        name: MARKUP,
+        words: &[&["<"], &["<!--", "style"]],
+        pattern: LazyLock::new(|| {
+            Regex::new(r#"(?is)<!--[^>]{0,400}\b(instruction|ignore|system prompt|execute|secret)\b|<[^>]{1,200}style\s*=\s*["'][^"']{0,100}(display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)"#).ok()
+        }),
+    },
+    InjectionRule {
+        name: "command_and_control",
+        words: &[
             &["beacon", "check", "phone home", "report back", "await"],
             &["c2", "c&c", "command", "http", "attacker"],
         ],
-        r"(?i)\b(beacon|check[ -]?in|phone home|report back|await (further )?(commands|instructions))\b[^.\n]{0,40}\b(c2|c&c|command[ -]and[ -]control|https?://|attacker)",
-    ),
-    InjectionRule::new(
-        "exfiltration",
-        &[
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\b(beacon|check[ -]?in|phone home|report back|await (further )?(commands|instructions))\b[^.\n]{0,40}\b(c2|c&c|command[ -]and[ -]control|https?://|attacker)").ok()
+        }),
+    },
+    InjectionRule {
+        name: "exfiltration",
+        words: &[
             &["curl", "wget", "nc", "fetch", "invoke-webrequest"],
             &["$", ".env", "/.ssh/", "/.aws/", "auth.json", "id_rsa"],
         ],
-        r"(?i)\b(curl|wget|nc|fetch|Invoke-WebRequest)\b[^\n]{0,200}(\$\{?[A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD)|\.env\b|/\.ssh/|/\.aws/|auth\.json|id_rsa)",
-    ),
-    InjectionRule::new(
-        "secret_reading",
-        &[&[
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\b(curl|wget|nc|fetch|Invoke-WebRequest)\b[^\n]{0,200}(\$\{?[A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD)|\.env\b|/\.ssh/|/\.aws/|auth\.json|id_rsa)").ok()
+        }),
+    },
+    InjectionRule {
+        name: "secret_reading",
+        words: &[&[
             "~/.ssh/id_",
             "~/.aws/credentials",
             ".hermes/.env",
             "/etc/shadow",
             "auth.json",
         ]],
-        r"(?i)\b(cat|read|print|send|upload|paste|copy)\b[^.\n]{0,40}(~/\.ssh/id_|~/\.aws/credentials|\.hermes/\.env|/etc/shadow|auth\.json)",
-    ),
+        pattern: LazyLock::new(|| {
+            Regex::new(r"(?i)\b(cat|read|print|send|upload|paste|copy)\b[^.\n]{0,40}(~/\.ssh/id_|~/\.aws/credentials|\.hermes/\.env|/etc/shadow|auth\.json)").ok()
+        }),
+    },
 ];
 
 /// The text without injected paragraphs, and the removed ones. `name` is the file.
@@ -282,7 +279,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         for rule in &RULES {
-            assert!(Regex::new(rule.pattern).is_ok(), "{}", rule.name);
+            assert!(rule.pattern.is_some(), "{}", rule.name);
         }
     }
 

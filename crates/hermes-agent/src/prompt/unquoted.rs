@@ -23,7 +23,6 @@ pub(super) fn outside_blocks(paragraph: &str, mut in_fence: bool) -> String {
     text
 }
 
-/// The text without inline code.
 pub(super) fn without_code(text: &str) -> String {
     without_between(text, '`', '`')
 }

@@ -5,77 +5,40 @@ use std::path::PathBuf;
 use hermes_tools::ToolReach;
 use serde_json::Value;
 
-/// What a call can touch.
-pub(crate) struct CallReach<'a> {
-    /// The reach of its tool.
-    pub(crate) reach: ToolReach,
-    /// Its arguments.
-    pub(crate) arguments: &'a Value,
-}
-
-/// Consecutive calls, as positions in the answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment {
-    /// A single call.
-    Alone(usize),
-    /// At least two calls that may run in parallel.
-    Together(Vec<usize>),
-}
-
-impl Segment {
-    /// The positions.
-    pub(crate) fn calls(&self) -> &[usize] {
-        match self {
-            Self::Alone(one) => std::slice::from_ref(one),
-            Self::Together(calls) => calls,
-        }
-    }
-}
-
-/// Splits calls into segments that run one after the other. `real` resolves a path without links, if
-/// possible.
-pub(crate) fn segments(
-    calls: &[CallReach<'_>],
+/// Splits calls, given by the reach of their tool and their arguments, into segments that run one
+/// after the other; the calls of a segment, as positions, may run in parallel. `real` resolves a path
+/// without links, if possible.
+pub(crate) fn segments<'a>(
+    calls: impl IntoIterator<Item = (ToolReach, &'a Value)>,
     real: &dyn Fn(&str) -> Option<PathBuf>,
-) -> Vec<Segment> {
-    let mut segments = Vec::new();
-    let mut run: Vec<(usize, CallScope)> = Vec::new();
-    for (index, call) in calls.iter().enumerate() {
-        match scope_of(call, real) {
-            Some(scope) if run.iter().all(|(_, other)| scope.is_independent_of(other)) => {
-                run.push((index, scope));
+) -> Vec<Vec<usize>> {
+    let mut segments: Vec<Vec<usize>> = Vec::new();
+    // What the calls of the last segment touch; empty if it takes no more.
+    let mut touched: Vec<CallScope> = Vec::new();
+    for (index, (reach, arguments)) in calls.into_iter().enumerate() {
+        let scope = scope_of(reach, arguments, real);
+        match (&scope, segments.last_mut()) {
+            (Some(scope), Some(last))
+                if !touched.is_empty()
+                    && touched.iter().all(|other| scope.is_independent_of(other)) =>
+            {
+                last.push(index);
             }
-            Some(scope) => {
-                close(&mut run, &mut segments);
-                run.push((index, scope));
-            }
-            None => {
-                close(&mut run, &mut segments);
-                segments.push(Segment::Alone(index));
+            _ => {
+                segments.push(vec![index]);
+                touched.clear();
             }
         }
+        touched.extend(scope);
     }
-    close(&mut run, &mut segments);
     segments
 }
 
-fn close(run: &mut Vec<(usize, CallScope)>, segments: &mut Vec<Segment>) {
-    let calls: Vec<usize> = run.drain(..).map(|(index, _)| index).collect();
-    match calls.as_slice() {
-        [] => {}
-        [one] => segments.push(Segment::Alone(*one)),
-        _ => segments.push(Segment::Together(calls)),
-    }
-}
-
-/// What a call touches.
 #[derive(Debug)]
 enum CallScope {
     /// Reads anything.
     Looks,
-    /// Reads this path.
     Reads(PathBuf),
-    /// Changes this path.
     Changes(PathBuf),
 }
 
@@ -94,12 +57,16 @@ impl CallScope {
 }
 
 /// What a call touches; `None` if it must run alone.
-fn scope_of(call: &CallReach<'_>, real: &dyn Fn(&str) -> Option<PathBuf>) -> Option<CallScope> {
+fn scope_of(
+    reach: ToolReach,
+    arguments: &Value,
+    real: &dyn Fn(&str) -> Option<PathBuf>,
+) -> Option<CallScope> {
     let text = |name: &str| {
-        let text = call.arguments.get(name).and_then(Value::as_str);
+        let text = arguments.get(name).and_then(Value::as_str);
         text.filter(|text| !text.trim().is_empty())
     };
-    match call.reach {
+    match reach {
         ToolReach::ReadOnly => Some(CallScope::Looks),
         // An unknown file is still only read.
         ToolReach::ReadsPath => {
@@ -121,20 +88,17 @@ mod tests {
 
     use super::*;
 
-    fn planned(calls: &[(&str, Value)]) -> Vec<Segment> {
-        let calls: Vec<CallReach<'_>> = calls
-            .iter()
-            .map(|(name, arguments)| CallReach {
-                reach: match *name {
-                    "read_file" => ToolReach::ReadsPath,
-                    "write_file" | "patch" => ToolReach::ChangesPath,
-                    "search_files" | "web_search" => ToolReach::ReadOnly,
-                    _ => ToolReach::Anything,
-                },
-                arguments,
-            })
-            .collect();
-        segments(&calls, &|path| match path {
+    fn planned(calls: &[(&str, Value)]) -> Vec<Vec<usize>> {
+        let calls = calls.iter().map(|(name, arguments)| {
+            let reach = match *name {
+                "read_file" => ToolReach::ReadsPath,
+                "write_file" | "patch" => ToolReach::ChangesPath,
+                "search_files" | "web_search" => ToolReach::ReadOnly,
+                _ => ToolReach::Anything,
+            };
+            (reach, arguments)
+        });
+        segments(calls, &|path| match path {
             "unknown" => None,
             "link" => Some(PathBuf::from("/w/a")),
             path => Some(Path::new("/w").join(path)),
@@ -158,13 +122,7 @@ mod tests {
                 file("read_file", "d"),
                 ("web_search", json!({})),
             ]),
-            [
-                Segment::Together(vec![0, 1, 2]),
-                Segment::Alone(3),
-                Segment::Alone(4),
-                Segment::Alone(5),
-                Segment::Together(vec![6, 7]),
-            ]
+            [vec![0, 1, 2], vec![3], vec![4], vec![5], vec![6, 7],]
         );
     }
 
@@ -178,11 +136,7 @@ mod tests {
                 file("patch", "b/c"),
                 file("write_file", "d"),
             ]),
-            [
-                Segment::Alone(0),
-                Segment::Together(vec![1, 2]),
-                Segment::Together(vec![3, 4]),
-            ]
+            [vec![0], vec![1, 2], vec![3, 4],]
         );
     }
 
@@ -204,13 +158,7 @@ mod tests {
                 ),
                 file("write_file", "d"),
             ]),
-            [
-                Segment::Alone(0),
-                Segment::Alone(1),
-                Segment::Together(vec![2, 3]),
-                Segment::Alone(4),
-                Segment::Together(vec![5, 6]),
-            ]
+            [vec![0], vec![1], vec![2, 3], vec![4], vec![5, 6],]
         );
     }
 
@@ -218,14 +166,14 @@ mod tests {
     fn file_is_not_read_while_it_is_written() {
         assert_eq!(
             planned(&[file("write_file", "a"), file("read_file", "a")]),
-            [Segment::Alone(0), Segment::Alone(1)]
+            [vec![0], vec![1]]
         );
         assert_eq!(
             planned(&[
                 file("write_file", "a"),
                 ("search_files", json!({"pattern": "x"}))
             ]),
-            [Segment::Alone(0), Segment::Alone(1)]
+            [vec![0], vec![1]]
         );
     }
 
@@ -236,7 +184,7 @@ mod tests {
                 file("read_file", "a"),
                 ("patch", json!({"patch": "*** Begin"}))
             ]),
-            [Segment::Alone(0), Segment::Alone(1)]
+            [vec![0], vec![1]]
         );
     }
 
@@ -248,7 +196,7 @@ mod tests {
                 .iter()
                 .map(|name| file(all[*name], ["a", "b"][*name % 2]))
                 .collect();
-            let order: Vec<usize> = planned(&calls).iter().flat_map(|s| s.calls().to_vec()).collect();
+            let order: Vec<usize> = planned(&calls).concat();
             proptest::prop_assert_eq!(order, (0..calls.len()).collect::<Vec<_>>());
         }
     }

@@ -9,32 +9,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hermes_providers::ToolCall;
-use hermes_tools::{CallContext, Tool, ToolReach, is_failure};
+use hermes_tools::{CallContext, ToolReach, is_failure};
 use serde_json::Value;
 
-use super::{CallReach, LoopGuard, Segment, segments};
+use super::{LoopGuard, segments};
 use crate::observer::{TurnEvent, TurnObserver};
 
-/// Maximum calls at the same time.
 const MAX_PARALLEL: usize = 8;
 /// Shorter results need no warning.
 const MIN_WARNED: usize = 32;
 
-/// A call to run.
 #[derive(Debug)]
 pub(crate) struct PlannedCall {
-    /// The call.
     pub(crate) call: ToolCall,
-    /// Its arguments.
     pub(crate) arguments: Value,
     /// The result instead of running the call.
     pub(crate) answer: Option<String>,
 }
 
-/// A call and its result.
 #[derive(Debug)]
 pub(crate) struct ExecutedCall {
-    /// The call.
     pub(crate) call: ToolCall,
     /// The result with notes for the model.
     pub(crate) text: String,
@@ -52,51 +46,38 @@ impl ExecutedCall {
 /// The text for the model, and the result of the tool if it was called.
 type CallOutcome = (String, Option<Value>);
 
-/// The calls of one answer.
 pub(crate) struct Batch<'a> {
-    /// The context of the calls.
     pub(crate) context: &'a CallContext,
-    /// Detects repeated calls.
     pub(crate) guard: &'a mut LoopGuard,
-    /// The observer.
     pub(crate) observer: &'a mut dyn TurnObserver,
 }
 
 impl Batch<'_> {
-    /// Runs the calls.
     pub(crate) fn run(&mut self, planned: Vec<PlannedCall>) -> Vec<ExecutedCall> {
-        let views: Vec<CallReach<'_>> = planned
+        let calls = planned
             .iter()
-            .map(|one| CallReach {
-                reach: reach(self.context, &one.call.name),
-                arguments: &one.arguments,
-            })
-            .collect();
-        let order = segments(&views, &|path| self.context.real_path(path));
-        let mut results: Vec<Option<CallOutcome>> = Vec::new();
-        results.resize_with(planned.len(), || None);
+            .map(|one| (reach(self.context, &one.call.name), &one.arguments));
+        let order = segments(calls, &|path| self.context.real_path(path));
+        let mut results: Vec<CallOutcome> = Vec::new();
         for segment in order {
-            for (index, result) in self.segment(&segment, &planned) {
-                if let Some(slot) = results.get_mut(index) {
-                    *slot = Some(result);
-                }
-            }
+            let mut done = self.segment(&segment, &planned);
+            done.sort_by_key(|(index, _)| *index);
+            results.extend(done.into_iter().map(|(_, result)| result));
         }
-        let executed = planned.into_iter().zip(results).map(|(one, result)| {
-            let (text, value) = result.unwrap_or_default();
-            ExecutedCall {
+        let executed = planned.into_iter().zip(results);
+        executed
+            .map(|(one, (text, value))| ExecutedCall {
                 call: one.call,
                 text,
                 value,
-            }
-        });
-        executed.collect()
+            })
+            .collect()
     }
 
-    fn segment(&mut self, segment: &Segment, planned: &[PlannedCall]) -> Vec<(usize, CallOutcome)> {
+    fn segment(&mut self, segment: &[usize], planned: &[PlannedCall]) -> Vec<(usize, CallOutcome)> {
         let mut done = Vec::new();
         let mut to_run: Vec<(usize, &PlannedCall)> = Vec::new();
-        for index in segment.calls().iter().copied() {
+        for index in segment.iter().copied() {
             let Some(one) = planned.get(index) else {
                 continue;
             };
@@ -121,10 +102,7 @@ impl Batch<'_> {
                 }
             }
         }
-        for (index, value, took) in run_together(&to_run, self.context) {
-            let Some(one) = planned.get(index) else {
-                continue;
-            };
+        for (index, one, value, took) in run_together(&to_run, self.context) {
             let name = &one.call.name;
             let Some(value) = value else {
                 done.push((index, (skipped(name), None)));
@@ -159,14 +137,10 @@ impl Batch<'_> {
 
 /// Runs calls in parallel, at most eight; a single call runs in this thread. Calls skipped after an
 /// interrupt have no result.
-fn run_together(
-    calls: &[(usize, &PlannedCall)],
+fn run_together<'a>(
+    calls: &[(usize, &'a PlannedCall)],
     context: &CallContext,
-) -> Vec<(usize, Option<Value>, Duration)> {
-    if let [(index, only)] = calls {
-        let (value, took) = run_one(only, context);
-        return vec![(*index, Some(value), took)];
-    }
+) -> Vec<(usize, &'a PlannedCall, Option<Value>, Duration)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(calls.len()));
     let work = || {
@@ -178,7 +152,7 @@ fn run_together(
                 (Some(value), took)
             };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((*index, value, took));
+            done.push((*index, *one, value, took));
         }
     };
     std::thread::scope(|scope| {
@@ -193,7 +167,7 @@ fn run_together(
         work();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _, _)| *index);
+    done.sort_by_key(|(index, ..)| *index);
     done
 }
 
@@ -210,10 +184,8 @@ fn run_one(one: &PlannedCall, context: &CallContext) -> (Value, Duration) {
 }
 
 fn reach(context: &CallContext, tool: &str) -> ToolReach {
-    context
-        .registry
-        .get(tool)
-        .map_or(ToolReach::Anything, Tool::reach)
+    let tool = context.registry.get(tool);
+    tool.map_or(ToolReach::Anything, |tool| tool.spec().reach)
 }
 
 /// The result of a call skipped after an interrupt.
@@ -221,7 +193,6 @@ fn skipped(name: &str) -> String {
     format!("[{name} was not called: the user interrupted the turn.]")
 }
 
-/// An error as a result.
 pub(crate) fn error_text(message: impl Into<String>) -> String {
     hermes_tools::error(message).to_string()
 }

@@ -8,25 +8,26 @@ use serde_json::Value;
 
 use crate::history_repair::canonical_arguments;
 
+/// Numbers of repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RepeatLimits {
+    /// Failures of the same call.
+    pub same_failure: u32,
+    /// Failures of one tool.
+    pub tool_failures: u32,
+    /// Equal results of the same read.
+    pub same_result: u32,
+}
+
 /// Limits of the loop guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopGuardSettings {
     /// Whether the model is warned.
     pub warnings: bool,
-    /// Whether loops are stopped.
+    /// Whether calls are refused, and the turn ends when one tool keeps failing.
     pub hard_stop: bool,
-    /// Failures of the same call before a warning.
-    pub warn_same_failure: u32,
-    /// Failures of one tool before a warning.
-    pub warn_tool_failures: u32,
-    /// Equal results of the same read before a warning.
-    pub warn_same_result: u32,
-    /// Failures of the same call before it is refused.
-    pub block_same_failure: u32,
-    /// Failures of one tool before the turn ends.
-    pub halt_tool_failures: u32,
-    /// Equal results of the same read before it is refused.
-    pub block_same_result: u32,
+    pub warn: RepeatLimits,
+    pub stop: RepeatLimits,
 }
 
 impl Default for LoopGuardSettings {
@@ -34,12 +35,16 @@ impl Default for LoopGuardSettings {
         Self {
             warnings: true,
             hard_stop: false,
-            warn_same_failure: 2,
-            warn_tool_failures: 3,
-            warn_same_result: 2,
-            block_same_failure: 5,
-            halt_tool_failures: 8,
-            block_same_result: 5,
+            warn: RepeatLimits {
+                same_failure: 2,
+                tool_failures: 3,
+                same_result: 2,
+            },
+            stop: RepeatLimits {
+                same_failure: 5,
+                tool_failures: 8,
+                same_result: 5,
+            },
         }
     }
 }
@@ -70,14 +75,14 @@ impl LoopGuard {
         }
         let key = self.key(name, arguments);
         let failures = self.same_failure.get(&key).copied().unwrap_or(0);
-        if failures >= self.settings.block_same_failure {
+        if failures >= self.settings.stop.same_failure {
             return Some(format!(
                 "Not called: {name} failed {failures} times with exactly these arguments. Try \
                  something else."
             ));
         }
         let repeats = self.same_result.get(&key).map_or(0, |(_, count)| *count);
-        (repeats >= self.settings.block_same_result).then(|| {
+        (repeats >= self.settings.stop.same_result).then(|| {
             format!(
                 "Not called: {name} returned the same result {repeats} times for exactly these arguments. \
                  Use the result you have."
@@ -96,23 +101,23 @@ impl LoopGuard {
     ) -> Option<String> {
         let key = self.key(name, arguments);
         if failed(name, result) {
-            let same = self.same_failure.entry(key).or_insert(0);
-            *same += 1;
-            let same = *same;
-            let of_tool = self.tool_failures.entry(name.to_owned()).or_insert(0);
-            *of_tool += 1;
-            let of_tool = *of_tool;
-            self.halted |= self.settings.hard_stop && of_tool >= self.settings.halt_tool_failures;
+            let one_more = |count: &mut u32| {
+                *count += 1;
+                *count
+            };
+            let same = one_more(self.same_failure.entry(key).or_default());
+            let of_tool = one_more(self.tool_failures.entry(name.to_owned()).or_default());
+            self.halted |= self.settings.hard_stop && of_tool >= self.settings.stop.tool_failures;
             if !self.settings.warnings {
                 return None;
             }
-            if same >= self.settings.warn_same_failure {
+            if same >= self.settings.warn.same_failure {
                 return Some(format!(
                     "[loop guard: this exact call has failed {same} times. Repeating it will not \
                      help; change the arguments or the approach.]"
                 ));
             }
-            return (of_tool >= self.settings.warn_tool_failures).then(|| {
+            return (of_tool >= self.settings.warn.tool_failures).then(|| {
                 format!(
                     "[loop guard: {name} has failed {of_tool} times in this turn. Look for the \
                      cause before calling it again.]"
@@ -131,7 +136,7 @@ impl LoopGuard {
         }
         seen.1 += 1;
         let count = seen.1;
-        (self.settings.warnings && count >= self.settings.warn_same_result).then(|| {
+        (self.settings.warnings && count >= self.settings.warn.same_result).then(|| {
             format!(
                 "[loop guard: this call has returned the same result {count} times. You already have \
                  this information; continue with it.]"
@@ -139,7 +144,6 @@ impl LoopGuard {
         })
     }
 
-    /// Whether the turn must end.
     pub(crate) fn is_halted(&self) -> bool {
         self.halted
     }

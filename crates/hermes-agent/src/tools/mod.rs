@@ -6,9 +6,9 @@ mod loop_guard;
 mod result_size;
 mod tool_names;
 
-pub(crate) use call_order::{CallReach, Segment, segments};
+use call_order::segments;
 pub(crate) use execute::{Batch, ExecutedCall, PlannedCall, error_text};
 pub(crate) use loop_guard::LoopGuard;
-pub use loop_guard::LoopGuardSettings;
-pub(crate) use result_size::{ResultLimits, SizedResult, as_sent};
+pub use loop_guard::{LoopGuardSettings, RepeatLimits};
+pub(crate) use result_size::{ResultLimits, as_sent};
 pub(crate) use tool_names::intended_tool;

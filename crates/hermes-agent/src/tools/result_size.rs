@@ -3,13 +3,11 @@
 
 use hermes_tools::{CallContext, keep_result, readable};
 
-/// Maximum characters of one result.
+use super::execute::ExecutedCall;
+
 const MAX_PER_RESULT: usize = 100_000;
-/// Maximum characters of all results of one answer.
 const MAX_PER_ANSWER: usize = 200_000;
-/// Lowest limit of one result.
 const MIN_PER_RESULT: usize = 8_000;
-/// Lowest limit of all results of one answer.
 const MIN_PER_ANSWER: usize = 16_000;
 /// From this window on, the longest output of a command fits.
 const LARGE_WINDOW: u64 = 64_000;
@@ -17,13 +15,10 @@ const LARGE_WINDOW: u64 = 64_000;
 const COMMAND_OUTPUT: usize = 52_000;
 /// Characters shown of a long result.
 const PREVIEW: usize = 1_500;
-/// Estimated characters per token.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// Limits by context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResultLimits {
-    /// Maximum characters of one result.
     pub(crate) per_result: usize,
     /// Maximum characters of the results of one answer.
     pub(crate) per_answer: usize,
@@ -48,19 +43,9 @@ impl ResultLimits {
     }
 }
 
-/// A result for the model.
-pub(crate) struct SizedResult<'a> {
-    /// Name of the tool.
-    pub(crate) tool: &'a str,
-    /// Id of the call.
-    pub(crate) call: &'a str,
-    /// The whole result.
-    pub(crate) text: &'a str,
-}
-
 /// For each result the text to send instead; `None` if it is sent unchanged.
 pub(crate) fn as_sent(
-    results: &[SizedResult<'_>],
+    results: &[ExecutedCall],
     limits: ResultLimits,
     context: &CallContext,
 ) -> Vec<Option<String>> {
@@ -68,7 +53,8 @@ pub(crate) fn as_sent(
         .iter()
         .map(|result| result.text.chars().count())
         .collect();
-    let saved = to_save(results, &lengths, limits);
+    let tools: Vec<&str> = results.iter().map(|one| &*one.call.name).collect();
+    let saved = to_save(&tools, &lengths, limits);
     results
         .iter()
         .zip(lengths)
@@ -78,13 +64,12 @@ pub(crate) fn as_sent(
 }
 
 /// Which results are too long, alone or together; the longest are saved first.
-fn to_save(results: &[SizedResult<'_>], lengths: &[usize], limits: ResultLimits) -> Vec<bool> {
+fn to_save(tools: &[&str], lengths: &[usize], limits: ResultLimits) -> Vec<bool> {
     // File reads are limited already; the model would only read the file again.
-    let exempt = |tool: &str| tool == "read_file";
-    let mut saved: Vec<bool> = results
+    let mut saved: Vec<bool> = tools
         .iter()
         .zip(lengths)
-        .map(|(result, length)| *length > limits.per_result && !exempt(result.tool))
+        .map(|(tool, length)| *length > limits.per_result && *tool != "read_file")
         .collect();
     loop {
         let rest = lengths
@@ -105,10 +90,10 @@ fn to_save(results: &[SizedResult<'_>], lengths: &[usize], limits: ResultLimits)
     }
 }
 
-fn saved_result(result: &SizedResult<'_>, length: usize, context: &CallContext) -> String {
-    let text = readable(result.text);
-    let preview: String = text.chars().take(PREVIEW).collect();
-    let location = match keep_result(result.call, &text, context) {
+fn saved_result(result: &ExecutedCall, length: usize, context: &CallContext) -> String {
+    let text = readable(&result.text);
+    let preview = hermes_text::cut(&text, PREVIEW);
+    let location = match keep_result(&result.call.id, &text, context) {
         Ok(path) => format!(
             "The whole result is in {} ({} lines; long ones are folded): read the parts you need with \
              read_file, or find them with search_files.",
@@ -144,35 +129,22 @@ mod tests {
 
     #[test]
     fn longest_results_are_saved_first() {
-        let texts = ["a".repeat(60_000), "b".repeat(90_000), "c".repeat(70_000)];
-        let results: Vec<SizedResult<'_>> = texts
-            .iter()
-            .map(|text| SizedResult {
-                tool: "terminal",
-                call: "c",
-                text,
-            })
-            .collect();
+        let tools = ["terminal"; 3];
         let lengths = [60_000, 90_000, 70_000];
         let limits = ResultLimits {
             per_result: 100_000,
             per_answer: 140_000,
         };
-        assert_eq!(to_save(&results, &lengths, limits), [false, true, false]);
+        assert_eq!(to_save(&tools, &lengths, limits), [false, true, false]);
         let tight = ResultLimits {
             per_result: 65_000,
             per_answer: 20_000,
         };
-        assert_eq!(to_save(&results, &lengths, tight), [true, true, true]);
-        let reading = [SizedResult {
-            tool: "read_file",
-            call: "c",
-            text: &texts[1],
-        }];
+        assert_eq!(to_save(&tools, &lengths, tight), [true, true, true]);
         let one = ResultLimits {
             per_result: 65_000,
             per_answer: 140_000,
         };
-        assert_eq!(to_save(&reading, &[90_000], one), [false]);
+        assert_eq!(to_save(&["read_file"], &[90_000], one), [false]);
     }
 }

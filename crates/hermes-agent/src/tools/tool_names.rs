@@ -30,13 +30,11 @@ fn closest<'a>(plain: &str, known: &[&'a str]) -> Option<&'a str> {
     if plain.is_empty() || plain.len() > 64 {
         return None;
     }
-    let mut best: Option<(f32, &str)> = None;
-    for tool in known.iter().copied() {
-        let ratio = similar::TextDiff::from_chars(plain, tool).ratio();
-        if ratio >= MIN_SIMILARITY && best.is_none_or(|(most, _)| ratio > most) {
-            best = Some((ratio, tool));
-        }
-    }
+    let ratio = |tool: &'a str| (similar::TextDiff::from_chars(plain, tool).ratio(), tool);
+    // The first of equally similar ones.
+    let similar = known.iter().rev().copied().map(ratio);
+    let similar = similar.filter(|(ratio, _)| *ratio >= MIN_SIMILARITY);
+    let best = similar.max_by(|(one, _), (other, _)| one.total_cmp(other));
     best.map(|(_, tool)| tool)
 }
 

@@ -5,8 +5,8 @@ use hermes_board::{Decomposition, PlannedChild, Specification};
 use hermes_providers::AuxiliaryTask;
 use serde_json::{Map, Value};
 
-use super::answer_json::{object_in, text};
-use super::{Triage, TriageFailure, TriageQuestion, assignee, card_text, truncated};
+use super::{TEMPERATURE, Triage, card_text, truncated, unusable};
+use crate::auxiliary::{AuxiliaryQuestion, object_in, text};
 
 /// Maximum tokens of the answer.
 const MAX_TOKENS: u32 = 4_000;
@@ -28,7 +28,6 @@ To leave it whole:
 /// A profile that can be assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name.
     pub name: String,
     /// Its purpose; may be empty.
     pub description: String,
@@ -37,7 +36,6 @@ pub struct Profile {
 /// The profiles that can be assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
-    /// All profiles.
     pub profiles: Vec<Profile>,
     /// The assignee if no profile fits.
     pub fallback: String,
@@ -67,7 +65,7 @@ impl Roster {
             let known = |profile: &Profile| profile.name.eq_ignore_ascii_case(name);
             self.profiles.iter().any(known)
         });
-        assignee(known.as_deref().unwrap_or(&self.fallback))
+        Assignee::parse(known.as_deref().unwrap_or(&self.fallback)).ok()
     }
 }
 
@@ -75,10 +73,7 @@ impl Roster {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecomposeOutcome {
     /// The card was decomposed and waits for its children.
-    Split {
-        /// The new cards.
-        children: Vec<TaskId>,
-    },
+    Split { children: Vec<TaskId> },
     /// The card is one piece of work and was specified.
     Whole {
         /// The new title, if changed.
@@ -93,22 +88,22 @@ pub fn decompose(
     id: &TaskId,
     roster: &Roster,
     promote: bool,
-) -> Result<DecomposeOutcome, TriageFailure> {
+) -> Result<DecomposeOutcome, String> {
     let card = triage.card(id)?;
-    let answer = triage.ask(TriageQuestion {
+    let answer = triage.ask(AuxiliaryQuestion {
         task: AuxiliaryTask::KanbanDecomposer,
         instructions: INSTRUCTIONS,
         text: format!("{}\n{}", card_text(&card), roster.text()),
         max_tokens: MAX_TOKENS,
+        temperature: TEMPERATURE,
     })?;
-    let unusable = |why: String| TriageFailure::Unusable(why);
-    let plan = object_in(&answer).ok_or_else(|| unusable("it is not a JSON object".to_owned()))?;
+    let plan = object_in(&answer).ok_or_else(|| unusable("it is not a JSON object"))?;
     if plan.get("fanout") != Some(&Value::Bool(true)) {
         return whole(triage, &card, roster, &plan);
     }
     let children = children(&plan, roster).map_err(unusable)?;
     let decomposition = Decomposition {
-        root_assignee: assignee(&roster.orchestrator),
+        root_assignee: Assignee::parse(&roster.orchestrator).ok(),
         children,
         author: Some(triage.author.to_owned()),
         promote,
@@ -123,12 +118,11 @@ fn whole(
     card: &Task,
     roster: &Roster,
     plan: &Map<String, Value>,
-) -> Result<DecomposeOutcome, TriageFailure> {
+) -> Result<DecomposeOutcome, String> {
     let title = text(plan, "title").map(|title| truncated(&title, TITLE));
     let body = text(plan, "body");
     if title.is_none() && body.is_none() {
-        let why = "it has neither tasks nor a title nor a body";
-        return Err(TriageFailure::Unusable(why.to_owned()));
+        return Err(unusable("it has neither tasks nor a title nor a body"));
     }
     let new_title = title.clone().filter(|title| *title != card.title);
     let specification = Specification {

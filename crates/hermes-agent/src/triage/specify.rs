@@ -4,8 +4,8 @@ use hermes_board::Specification;
 use hermes_board::model::TaskId;
 use hermes_providers::AuxiliaryTask;
 
-use super::answer_json::{object_in, text};
-use super::{Triage, TriageFailure, TriageQuestion, card_text, truncated};
+use super::{TEMPERATURE, Triage, card_text, truncated, unusable};
+use crate::auxiliary::{AuxiliaryQuestion, object_in, text};
 
 /// Maximum characters of a title.
 const TITLE: usize = 80;
@@ -21,34 +21,24 @@ Answer with one JSON object and nothing else:
 pub struct Specified {
     /// The new title, if changed.
     pub new_title: Option<String>,
-    /// The new status.
     pub status: String,
 }
 
-/// The proposal of the model.
-struct SpecificationDraft {
-    title: Option<String>,
-    body: Option<String>,
-}
-
 /// Specifies a card and moves it out of triage.
-pub fn specify(
-    triage: &mut Triage<'_>,
-    id: &TaskId,
-    max_tokens: u32,
-) -> Result<Specified, TriageFailure> {
+pub fn specify(triage: &mut Triage<'_>, id: &TaskId, max_tokens: u32) -> Result<Specified, String> {
     let card = triage.card(id)?;
-    let answer = triage.ask(TriageQuestion {
+    let answer = triage.ask(AuxiliaryQuestion {
         task: AuxiliaryTask::TriageSpecifier,
         instructions: INSTRUCTIONS,
         text: card_text(&card),
         max_tokens,
+        temperature: TEMPERATURE,
     })?;
-    let draft = draft(&answer)?;
-    let new_title = draft.title.clone().filter(|title| *title != card.title);
+    let (title, body) = draft(&answer)?;
+    let new_title = title.clone().filter(|title| *title != card.title);
     let specification = Specification {
-        title: draft.title,
-        body: draft.body,
+        title,
+        body,
         assignee: None,
         author: Some(triage.author.to_owned()),
     };
@@ -60,26 +50,20 @@ pub fn specify(
     })
 }
 
-/// The proposal in an answer. Text that is not JSON is the body.
-fn draft(answer: &str) -> Result<SpecificationDraft, TriageFailure> {
-    let unusable = |why: &str| TriageFailure::Unusable(why.to_owned());
+/// The proposed title and body in an answer. Text that is not JSON is the body.
+fn draft(answer: &str) -> Result<(Option<String>, Option<String>), String> {
     if answer.trim().is_empty() {
         return Err(unusable("it is empty"));
     }
     let Some(object) = object_in(answer) else {
-        return Ok(SpecificationDraft {
-            title: None,
-            body: Some(answer.trim().to_owned()),
-        });
+        return Ok((None, Some(answer.trim().to_owned())));
     };
-    let draft = SpecificationDraft {
-        title: text(&object, "title").map(|title| truncated(&title, TITLE)),
-        body: text(&object, "body"),
-    };
-    if draft.title.is_none() && draft.body.is_none() {
+    let title = text(&object, "title").map(|title| truncated(&title, TITLE));
+    let body = text(&object, "body");
+    if title.is_none() && body.is_none() {
         return Err(unusable("it has neither a title nor a body"));
     }
-    Ok(draft)
+    Ok((title, body))
 }
 
 #[cfg(test)]
@@ -88,7 +72,7 @@ mod tests {
 
     #[test]
     fn proposal_is_read_from_json_or_text() {
-        let read = |answer: &str| draft(answer).map(|draft| (draft.title, draft.body)).ok();
+        let read = |answer: &str| draft(answer).ok();
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
             read("```json\n{\"title\": \" Mend it \", \"body\": \"**Goal**\"}\n```"),

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use hermes_providers::{FinishReason, Message, ModelResponse, Role};
-use hermes_session::SessionMessage;
+use hermes_providers::{FinishReason, Message, ModelResponse};
+use hermes_session::{MessageRole, SessionMessage};
 
 use super::attempts;
-use super::machine::{NextStep, Turn, TurnEnding};
-use super::result::{ExitReason, TurnFailure, TurnOutcome};
+use super::machine::{NextStep, Turn};
+use super::result::{ExitReason, TurnFailure};
 use crate::Result;
-use crate::message_conversion::to_wire;
 use crate::observer::TurnEvent;
 
-/// Maximum output limit of a continuation.
 const MAX_CAP: u32 = 32_768;
-/// Minimum output limit of a continuation.
 const MIN_CAP: u32 = 4_096;
 
 const CONTINUE: &str = "Your answer was cut off by its length limit. Go on exactly where it \
@@ -39,7 +36,6 @@ impl Turn<'_> {
         }
     }
 
-    /// Handles a complete answer.
     fn complete(&mut self, mut response: ModelResponse) -> Result<NextStep> {
         let text = std::mem::take(&mut self.carried) + &response.text;
         response.text.clone_from(&text);
@@ -52,24 +48,16 @@ impl Turn<'_> {
             return Ok(NextStep::Request);
         }
         let text = text.trim().to_owned();
+        let reason = ExitReason::TextResponse(response.finish.name());
         if response.finish == FinishReason::ContentFilter {
             let failure = TurnFailure::own(
                 "content_filter",
                 "the provider withheld the rest of the answer",
                 "rephrase the message, or use another model: `hermes chat -m MODEL`",
             );
-            return Ok(NextStep::end(TurnEnding::partial(
-                ExitReason::TextResponse(response.finish.name()),
-                Some(text),
-                failure,
-            )));
+            return Ok(NextStep::partial(reason, Some(text), failure));
         }
-        Ok(NextStep::end(TurnEnding {
-            outcome: TurnOutcome::Completed,
-            reason: ExitReason::TextResponse(response.finish.name()),
-            text: Some(text),
-            failure: None,
-        }))
+        Ok(NextStep::completed(reason, text))
     }
 
     /// Asks the model to continue a truncated answer, a few times.
@@ -103,7 +91,7 @@ impl Turn<'_> {
             )
         };
         self.tail.push(Message::user(request));
-        self.budget.refund();
+        self.steps_left += 1;
         Ok(NextStep::Request)
     }
 
@@ -127,15 +115,11 @@ impl Turn<'_> {
         };
         if text.trim().is_empty() {
             self.record_unused(&response)?;
-            return Ok(NextStep::end(TurnEnding::partial(reason, None, failure)));
+            return Ok(NextStep::partial(reason, None, failure));
         }
         response.text.clone_from(&text);
         self.store_step(&response.to_message(), &response, Vec::new())?;
-        Ok(NextStep::end(TurnEnding::partial(
-            reason,
-            Some(text),
-            failure,
-        )))
+        Ok(NextStep::partial(reason, Some(text), failure))
     }
 
     /// Raises the output limit to a multiple of what was written.
@@ -152,16 +136,10 @@ impl Turn<'_> {
         }
     }
 
-    /// Handles an empty answer.
     fn empty(&mut self, response: ModelResponse) -> Result<NextStep> {
         self.record_unused(&response)?;
         if let Some(text) = self.prior_text.take() {
-            return Ok(NextStep::end(TurnEnding {
-                outcome: TurnOutcome::Completed,
-                reason: ExitReason::PriorContent,
-                text: Some(text),
-                failure: None,
-            }));
+            return Ok(NextStep::completed(ExitReason::PriorContent, text));
         }
         let reasoning = response.reasoning.content.or(response.reasoning.text);
         let reasoning = reasoning.filter(|text| !text.trim().is_empty());
@@ -185,12 +163,9 @@ impl Turn<'_> {
                 "the model gave no answer",
                 "use another model with `hermes chat -m MODEL`, or set `fallback_providers` in config.yaml",
             );
-            return Ok(NextStep::end(TurnEnding::failed(
-                ExitReason::EmptyResponse,
-                failure,
-            )));
+            return Ok(NextStep::failed(ExitReason::EmptyResponse, failure));
         }
-        self.budget.refund();
+        self.steps_left += 1;
         Ok(NextStep::Request)
     }
 
@@ -204,7 +179,6 @@ impl Turn<'_> {
 
     fn is_after_tools(&self) -> bool {
         let last = self.agent.history.last();
-        last.and_then(|entry| to_wire(&entry.message))
-            .is_some_and(|message| message.role == Role::Tool)
+        last.is_some_and(|entry| entry.message.role == MessageRole::Tool)
     }
 }

@@ -17,7 +17,6 @@ pub(super) const COMPACTIONS: u32 = 3;
 /// Maximum lower output limits after the provider refused one.
 pub(super) const OUTPUT_CAPS: u32 = 3;
 
-/// Attempts so far.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     pub(super) continuations: u32,

@@ -7,13 +7,14 @@ use hermes_session::{MessageContent, SessionMessage};
 use serde_json::{Value, json};
 
 use super::attempts;
-use super::machine::{NextStep, Turn, TurnEnding};
+use super::machine::{NextStep, Turn};
 use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::history_repair::canonical_arguments;
+use crate::prompt::subdirectory_hint;
 use crate::steering::marked;
 use crate::tools::{
-    Batch, ExecutedCall, PlannedCall, ResultLimits, SizedResult, as_sent, error_text, intended_tool,
+    Batch, ExecutedCall, PlannedCall, ResultLimits, as_sent, error_text, intended_tool,
 };
 
 /// Housekeeping tools: text beside their calls may be the answer.
@@ -61,7 +62,7 @@ impl Turn<'_> {
         if is_broken && self.attempts.bad_arguments < attempts::BAD_ARGUMENTS {
             self.attempts.bad_arguments += 1;
             self.record_unused(&response)?;
-            self.budget.refund();
+            self.steps_left += 1;
             return Ok(NextStep::Request);
         }
         let has_unknown = planned.iter().any(|one| !names.contains(&one.call.name));
@@ -78,7 +79,6 @@ impl Turn<'_> {
         self.run(response, planned, has_unknown)
     }
 
-    /// Corrects slightly wrong tool names.
     fn correct_names(&mut self, calls: &mut [ToolCall], known: &[&str]) {
         for call in calls {
             if let Some(tool) = intended_tool(&call.name, known)
@@ -116,7 +116,7 @@ impl Turn<'_> {
         self.store_step(&assistant, &response, results)?;
         let only_scripts = executed.iter().all(|one| one.call.name == SCRIPT);
         if only_scripts {
-            self.budget.refund();
+            self.steps_left += 1;
         }
         let unknown_before = self.attempts.unknown_tools;
         self.reset_attempts();
@@ -127,11 +127,8 @@ impl Turn<'_> {
                 "the model kept calling tools that do not exist",
                 "list its tools with `hermes tools list`, or use another model: `hermes chat -m MODEL`",
             );
-            return Ok(NextStep::end(TurnEnding::partial(
-                ExitReason::UnknownTools,
-                self.prior_text.take(),
-                failure,
-            )));
+            let text = self.prior_text.take();
+            return Ok(NextStep::partial(ExitReason::UnknownTools, text, failure));
         }
         if self.guard.is_halted() {
             let failure = TurnFailure::own(
@@ -139,11 +136,8 @@ impl Turn<'_> {
                 "the turn was ended because the model kept repeating failing calls",
                 "see `tool_loop_guardrails.hard_stop_enabled` and `.hard_stop_after` in config.yaml",
             );
-            return Ok(NextStep::end(TurnEnding::partial(
-                ExitReason::GuardrailHalt,
-                self.prior_text.take(),
-                failure,
-            )));
+            let text = self.prior_text.take();
+            return Ok(NextStep::partial(ExitReason::GuardrailHalt, text, failure));
         }
         Ok(NextStep::Request)
     }
@@ -153,7 +147,7 @@ impl Turn<'_> {
         self.record_unused(response)?;
         if self.attempts.truncated_calls < attempts::TRUNCATED_CALLS {
             self.attempts.truncated_calls += 1;
-            self.budget.refund();
+            self.steps_left += 1;
             return Ok(NextStep::Request);
         }
         let names: Vec<&str> = response
@@ -171,11 +165,7 @@ impl Turn<'_> {
         );
         let text = std::mem::take(&mut self.carried) + &response.text;
         let text = self.store_partial_answer(&text, "length")?;
-        Ok(NextStep::end(TurnEnding::partial(
-            ExitReason::Truncated,
-            text,
-            failure,
-        )))
+        Ok(NextStep::partial(ExitReason::Truncated, text, failure))
     }
 
     /// Gives calls unique ids, and drops duplicates and surplus sub-agents.
@@ -235,18 +225,15 @@ impl Turn<'_> {
                 "result_bytes": one.text.len(),
                 "status": if failed { "error" } else { "ok" },
             }));
-            if name == "write_file" || name == "patch" {
-                self.note_files(&one.call, failed);
+            if name != "write_file" && name != "patch" {
+                continue;
             }
-        }
-    }
-
-    fn note_files(&mut self, call: &ToolCall, failed: bool) {
-        let arguments = arguments_of(&call.arguments).unwrap_or_default();
-        for path in changed_paths(&arguments) {
-            self.unwritten.retain(|other| *other != path);
-            if failed {
-                self.unwritten.push(path);
+            let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
+            for path in changed_paths(&arguments) {
+                self.unwritten.retain(|other| *other != path);
+                if failed {
+                    self.unwritten.push(path);
+                }
             }
         }
     }
@@ -267,12 +254,12 @@ impl Turn<'_> {
                 continue;
             };
             let seen = &mut self.agent.hinted;
-            let Some(hint) = crate::prompt::subdirectory_hint(&cwd, &path, seen) else {
+            let Some((hint, notices)) = subdirectory_hint(&cwd, &path, seen) else {
                 continue;
             };
             one.text.push_str("\n\n");
-            one.text.push_str(&hint.text);
-            for notice in hint.notices {
+            one.text.push_str(&hint);
+            for notice in notices {
                 self.notice(notice);
             }
         }
@@ -281,15 +268,11 @@ impl Turn<'_> {
     /// The results to store: whole, with the shortened text to send if they are too long.
     fn results(&mut self, executed: &[ExecutedCall]) -> Vec<SessionMessage> {
         let window = self.agent.provider.route().context_length;
-        let sized: Vec<SizedResult<'_>> = executed
-            .iter()
-            .map(|one| SizedResult {
-                tool: &one.call.name,
-                call: &one.call.id,
-                text: &one.text,
-            })
-            .collect();
-        let sent = as_sent(&sized, ResultLimits::of_window(window), &self.agent.context);
+        let sent = as_sent(
+            executed,
+            ResultLimits::of_window(window),
+            &self.agent.context,
+        );
         let mut results: Vec<SessionMessage> = executed
             .iter()
             .zip(sent)
@@ -308,11 +291,11 @@ impl Turn<'_> {
 }
 
 fn add_text(result: &mut SessionMessage, more: &str) {
-    if let Some(sent) = &mut result.api_content {
-        sent.push_str("\n\n");
-        sent.push_str(more);
-    }
-    if let Some(MessageContent::Text(text)) = &mut result.content {
+    let whole = match &mut result.content {
+        Some(MessageContent::Text(text)) => Some(text),
+        _ => None,
+    };
+    for text in result.api_content.iter_mut().chain(whole) {
         text.push_str("\n\n");
         text.push_str(more);
     }
@@ -326,7 +309,6 @@ fn arguments_of(text: &str) -> Option<Value> {
     value.is_object().then_some(value)
 }
 
-/// The files that a call changes.
 fn changed_paths(arguments: &Value) -> Vec<String> {
     const HEADERS: &[&str] = &["Update File:", "Add File:", "Delete File:", "Move to:"];
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);

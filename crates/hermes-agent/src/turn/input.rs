@@ -5,9 +5,7 @@ use hermes_providers::{Content, ContentPart, Image, Message};
 /// The user's message.
 #[derive(Debug, Clone, Default)]
 pub struct TurnInput {
-    /// The text.
     pub text: String,
-    /// Images.
     pub images: Vec<Image>,
 }
 
@@ -20,7 +18,6 @@ impl TurnInput {
         }
     }
 
-    /// The input as a message.
     pub(crate) fn into_message(self) -> Message {
         if self.images.is_empty() {
             return Message::user(self.text);

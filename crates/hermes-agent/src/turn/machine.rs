@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use hermes_providers::{
-    Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, RouteInfo,
-    StreamEvent, TokenUsage,
+    Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, StreamEvent,
+    TokenUsage,
 };
 use hermes_session::{ConversationStep, SessionMessage, UsageRecord};
 use serde_json::Value;
 
 use super::attempts::Attempts;
-use super::budget::Budget;
 use super::input::TurnInput;
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
 use crate::Result;
 use crate::agent::{Agent, HistoryEntry};
+use crate::auxiliary::cost;
 use crate::history_repair::sendable;
 use crate::message_conversion::{to_stored, to_wire};
 use crate::observer::{TurnEvent, TurnObserver};
@@ -25,72 +25,53 @@ const SUMMARY_REQUEST: &str = "The number of steps for this task is used up, so 
     be called. Say now, from what you have found so far: what was done, what was found, and what is \
     left to do.";
 
-/// Attempts to get a summary.
 const SUMMARY_REQUESTS: usize = 2;
 
-/// The next step after an answer.
 pub(super) enum NextStep {
-    /// Another request.
     Request,
-    /// The end.
     End(Box<TurnEnding>),
 }
 
 impl NextStep {
-    pub(super) fn end(ending: TurnEnding) -> Self {
-        Self::End(Box::new(ending))
-    }
-}
-
-/// How a turn ends.
-pub(super) struct TurnEnding {
-    pub(super) outcome: TurnOutcome,
-    pub(super) reason: ExitReason,
-    pub(super) text: Option<String>,
-    pub(super) failure: Option<TurnFailure>,
-}
-
-impl TurnEnding {
-    pub(super) fn failed(reason: ExitReason, failure: TurnFailure) -> Self {
-        Self {
-            outcome: TurnOutcome::Failed,
+    fn end(
+        outcome: TurnOutcome,
+        reason: ExitReason,
+        text: Option<String>,
+        failure: Option<TurnFailure>,
+    ) -> Self {
+        Self::End(Box::new(TurnEnding {
+            outcome,
             reason,
-            text: None,
-            failure: Some(failure),
-        }
+            text,
+            failure,
+        }))
+    }
+
+    pub(super) fn completed(reason: ExitReason, text: String) -> Self {
+        Self::end(TurnOutcome::Completed, reason, Some(text), None)
     }
 
     pub(super) fn partial(reason: ExitReason, text: Option<String>, failure: TurnFailure) -> Self {
-        Self {
-            outcome: TurnOutcome::Partial,
-            reason,
-            text,
-            failure: Some(failure),
-        }
+        Self::end(TurnOutcome::Partial, reason, text, Some(failure))
     }
 
-    fn interrupted(reason: ExitReason, text: Option<String>) -> Self {
-        Self {
-            outcome: TurnOutcome::Interrupted,
-            reason,
-            text,
-            failure: None,
-        }
+    pub(super) fn failed(reason: ExitReason, failure: TurnFailure) -> Self {
+        Self::end(TurnOutcome::Failed, reason, None, Some(failure))
     }
 }
 
-/// A request with its size.
-pub(super) struct PreparedRequest {
-    pub(super) request: ModelRequest,
-    /// Estimated tokens.
-    pub(super) tokens: u64,
+pub(super) struct TurnEnding {
+    outcome: TurnOutcome,
+    reason: ExitReason,
+    text: Option<String>,
+    failure: Option<TurnFailure>,
 }
 
-/// A running turn.
 pub(super) struct Turn<'a> {
     pub(super) agent: &'a mut Agent,
     pub(super) observer: &'a mut dyn TurnObserver,
-    pub(super) budget: Budget,
+    /// Requests left.
+    pub(super) steps_left: u32,
     pub(super) guard: LoopGuard,
     pub(super) attempts: Attempts,
     /// Text of truncated answers to be continued.
@@ -117,41 +98,41 @@ pub(super) struct Turn<'a> {
     cost: Option<Cost>,
 }
 
-/// Runs a turn to its end.
-pub(crate) fn run(
-    agent: &mut Agent,
-    input: TurnInput,
-    observer: &mut dyn TurnObserver,
-) -> TurnResult {
-    let settings = &agent.settings;
-    let mut turn = Turn {
-        budget: Budget::of(settings.max_iterations),
-        guard: LoopGuard::new(settings.loop_guard),
-        attempts: Attempts::default(),
-        carried: String::new(),
-        arrived: String::new(),
-        tail: Vec::new(),
-        max_tokens: None,
-        room: None,
-        without_tools: false,
-        prior_text: None,
-        unwritten: Vec::new(),
-        tool_trace: Vec::new(),
-        reasoning: Reasoning::default(),
-        api_calls: 0,
-        usage: TokenUsage::default(),
-        cost: None,
-        agent,
-        observer,
-    };
-    let ending = turn.drive(input).unwrap_or_else(|error| {
-        let failure = TurnFailure {
-            hint: error.hint(),
-            ..TurnFailure::own("session_store", error.to_string(), "")
+impl Agent {
+    /// Runs one turn, from the user's message to the answer.
+    pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
+        let settings = &self.settings;
+        let mut turn = Turn {
+            steps_left: settings.max_iterations,
+            guard: LoopGuard::new(settings.loop_guard),
+            attempts: Attempts::default(),
+            carried: String::new(),
+            arrived: String::new(),
+            tail: Vec::new(),
+            max_tokens: None,
+            room: None,
+            without_tools: false,
+            prior_text: None,
+            unwritten: Vec::new(),
+            tool_trace: Vec::new(),
+            reasoning: Reasoning::default(),
+            api_calls: 0,
+            usage: TokenUsage::default(),
+            cost: None,
+            agent: self,
+            observer,
         };
-        TurnEnding::failed(ExitReason::StoreFailed, failure)
-    });
-    turn.finish(ending)
+        let ending = turn.drive(input).unwrap_or_else(|error| TurnEnding {
+            outcome: TurnOutcome::Failed,
+            reason: ExitReason::StoreFailed,
+            text: None,
+            failure: Some(TurnFailure {
+                hint: error.hint(),
+                ..TurnFailure::own("session_store", error.to_string(), "")
+            }),
+        });
+        turn.finish(ending)
+    }
 }
 
 impl Turn<'_> {
@@ -161,11 +142,12 @@ impl Turn<'_> {
             if self.is_interrupted() {
                 return self.interrupted(ExitReason::Interrupted);
             }
-            if !self.budget.take() {
+            if self.steps_left == 0 {
                 return self.sum_up();
             }
-            let prepared = self.make_room()?;
-            let next = match self.send(&prepared) {
+            self.steps_left -= 1;
+            let (request, tokens) = self.make_room()?;
+            let next = match self.send(&request, tokens) {
                 Ok(response) => self.act_on(response)?,
                 Err(error) if error.class == ErrorClass::Interrupted => {
                     return self.interrupted(ExitReason::InterruptedDuringRequest);
@@ -186,9 +168,9 @@ impl Turn<'_> {
     }
 
     fn act_on(&mut self, mut response: ModelResponse) -> Result<NextStep> {
-        let cleaned = crate::answer_text::continued(&self.carried, &response.text);
-        response.text = cleaned.text;
-        if let Some(reasoning) = cleaned.reasoning {
+        let (text, reasoning) = crate::answer_text::continued(&self.carried, &response.text);
+        response.text = text;
+        if let Some(reasoning) = reasoning {
             let known = response.reasoning.text.take();
             let known = known.map_or_else(String::new, |known| known + "\n\n");
             response.reasoning.text = Some(known + &reasoning);
@@ -204,26 +186,21 @@ impl Turn<'_> {
     /// Ends an interrupted turn. The partial answer is stored.
     fn interrupted(&mut self, reason: ExitReason) -> Result<TurnEnding> {
         let arrived = std::mem::take(&mut self.arrived);
-        let arrived = crate::answer_text::continued(&self.carried, &arrived).text;
+        let arrived = crate::answer_text::continued(&self.carried, &arrived).0;
         let text = std::mem::take(&mut self.carried) + &arrived;
-        let text = self.store_partial_answer(&text, "interrupted")?;
-        Ok(TurnEnding::interrupted(reason, text))
+        Ok(TurnEnding {
+            outcome: TurnOutcome::Interrupted,
+            reason,
+            text: self.store_partial_answer(&text, "interrupted")?,
+            failure: None,
+        })
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
         self.agent.context.interrupt.is_raised()
     }
 
-    /// The next request.
-    pub(super) fn prepared(&self) -> PreparedRequest {
-        let request = self.request();
-        PreparedRequest {
-            tokens: request.estimated_tokens(),
-            request,
-        }
-    }
-
-    fn request(&self) -> ModelRequest {
+    pub(super) fn request(&self) -> ModelRequest {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
         let messages = messages.chain(self.tail.iter().cloned()).collect();
@@ -243,9 +220,11 @@ impl Turn<'_> {
         request
     }
 
+    /// Sends a request of estimated `tokens`.
     fn send(
         &mut self,
-        prepared: &PreparedRequest,
+        request: &ModelRequest,
+        tokens: u64,
     ) -> std::result::Result<ModelResponse, ProviderError> {
         let provider = Arc::clone(&self.agent.provider);
         let interrupt = Arc::clone(&self.agent.context.interrupt);
@@ -264,7 +243,7 @@ impl Turn<'_> {
             }
             observer.on(TurnEvent::Stream(event));
         };
-        let response = provider.complete(&prepared.request, &mut sink, &interrupt)?;
+        let response = provider.complete(request, &mut sink, &interrupt)?;
         self.arrived.clear();
         self.attempts.compactions = 0;
         self.cost = Some(match self.cost {
@@ -274,14 +253,14 @@ impl Turn<'_> {
         if let Some(usage) = &response.usage {
             self.usage.add(usage);
             let calibration = &mut self.agent.calibration;
-            calibration.learn(prepared.tokens, usage.prompt());
+            calibration.learn(tokens, usage.prompt());
         }
         Ok(response)
     }
 
     /// Asks for a summary without tools when the budget is used up.
     fn sum_up(&mut self) -> Result<TurnEnding> {
-        let cap = self.budget.cap();
+        let cap = self.agent.settings.max_iterations;
         self.notice(format!(
             "The {cap} steps of this turn are used up; asking for a summary."
         ));
@@ -289,8 +268,8 @@ impl Turn<'_> {
         self.without_tools = true;
         let mut text = None;
         for _ in 0..SUMMARY_REQUESTS {
-            let prepared = self.make_room()?;
-            let response = match self.send(&prepared) {
+            let (request, tokens) = self.make_room()?;
+            let response = match self.send(&request, tokens) {
                 Ok(response) => response,
                 Err(error) if error.class == ErrorClass::Interrupted => {
                     return self.interrupted(ExitReason::InterruptedDuringRequest);
@@ -311,17 +290,18 @@ impl Turn<'_> {
             "continue with `hermes chat -c -q \"go on\"`, or allow more steps with `agent.max_turns` or \
              `--max-turns`",
         );
-        Ok(TurnEnding::partial(
-            ExitReason::MaxIterations,
+        Ok(TurnEnding {
+            outcome: TurnOutcome::Partial,
+            reason: ExitReason::MaxIterations,
             text,
-            failure,
-        ))
+            failure: Some(failure),
+        })
     }
 
     /// Stores the text of a summary and returns it; records its cost in any case.
     fn summary_in(&mut self, mut response: ModelResponse) -> Result<Option<String>> {
         response.tool_calls.clear();
-        response.text = crate::answer_text::cleaned(&response.text).text;
+        response.text = crate::answer_text::cleaned(&response.text);
         let text = response.text.trim().to_owned();
         if text.is_empty() {
             self.record_unused(&response)?;
@@ -332,7 +312,6 @@ impl Turn<'_> {
         Ok(Some(text))
     }
 
-    /// Stores a user message.
     pub(super) fn store_user(&mut self, message: SessionMessage) -> Result<()> {
         let agent = &mut *self.agent;
         let id = agent.store.append_user(&agent.session, &message)?;
@@ -352,6 +331,10 @@ impl Turn<'_> {
             results,
             usage: Some(self.cost_of(response)),
         };
+        self.append(step)
+    }
+
+    fn append(&mut self, step: ConversationStep) -> Result<()> {
         let agent = &mut *self.agent;
         let ids = agent.store.append_step(&agent.session, &step)?;
         let messages = std::iter::once(step.assistant).chain(step.results);
@@ -368,27 +351,19 @@ impl Turn<'_> {
         if text.is_empty() {
             return Ok(None);
         }
-        let step = ConversationStep {
+        self.append(ConversationStep {
             assistant: to_stored(&Message::assistant(text), Some(why)),
             results: Vec::new(),
             usage: None,
-        };
-        let agent = &mut *self.agent;
-        let ids = agent.store.append_step(&agent.session, &step)?;
-        if let Some(id) = ids.first().copied() {
-            let message = step.assistant;
-            agent.history.push(HistoryEntry { id, message });
-        }
+        })?;
         Ok(Some(text.to_owned()))
     }
 
-    /// Resets the attempts after a usable answer.
     pub(super) fn reset_attempts(&mut self) {
         self.attempts.reset();
         self.max_tokens = None;
     }
 
-    /// Records the cost of an unused answer.
     pub(super) fn record_unused(&mut self, response: &ModelResponse) -> Result<()> {
         let cost = self.cost_of(response);
         let agent = &mut *self.agent;
@@ -418,7 +393,7 @@ impl Turn<'_> {
             exit_reason: ending.reason,
             failure: ending.failure,
             api_calls: self.api_calls,
-            max_iterations: self.budget.cap(),
+            max_iterations: self.agent.settings.max_iterations,
             usage: self.usage,
             cost: self.cost.unwrap_or_default(),
             pending_steer: self.agent.steering.take(),
@@ -431,31 +406,5 @@ impl Turn<'_> {
             route: self.agent.provider.route(),
             session_id: self.agent.session.clone(),
         }
-    }
-}
-
-/// The cost of a response for the session.
-pub(crate) fn cost(response: &ModelResponse, route: &RouteInfo, task: &str) -> UsageRecord {
-    let usage = response.usage.unwrap_or_default();
-    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    UsageRecord {
-        api_calls: 1,
-        input_tokens: count(usage.input),
-        output_tokens: count(usage.output),
-        cache_read_tokens: count(usage.cache_read),
-        cache_write_tokens: count(usage.cache_write),
-        reasoning_tokens: count(usage.reasoning),
-        estimated_cost_usd: response.cost.usd(),
-        actual_cost_usd: match response.cost {
-            Cost::Stated(dollars) => Some(dollars),
-            Cost::Included | Cost::Unknown => None,
-        },
-        cost_status: Some(response.cost.status().to_owned()),
-        cost_source: response.cost.source().map(str::to_owned),
-        model: Some(route.model.clone()),
-        provider: Some(route.provider.clone()),
-        base_url: Some(route.base_url.clone()).filter(|url| !url.is_empty()),
-        task: task.to_owned(),
-        ..UsageRecord::default()
     }
 }

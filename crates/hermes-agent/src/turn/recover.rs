@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hermes_providers::ProviderError;
+use hermes_providers::{ModelRequest, ProviderError};
 
 use super::attempts;
-use super::machine::{NextStep, PreparedRequest, Turn, TurnEnding};
+use super::machine::{NextStep, Turn};
 use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::compaction::{Compacted, Need};
@@ -18,23 +18,22 @@ const MIN_ROOM: u64 = 1_024;
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Turn<'_> {
-    /// The next request, after compacting the conversation if it is too long.
-    pub(super) fn make_room(&mut self) -> Result<PreparedRequest> {
+    /// The next request and its estimated tokens, after compacting the conversation if it is too long.
+    pub(super) fn make_room(&mut self) -> Result<(ModelRequest, u64)> {
         loop {
-            let prepared = self.prepared();
+            let request = self.request();
+            let tokens = request.estimated_tokens();
             let may_compact = self.attempts.compactions < attempts::COMPACTIONS;
-            if !may_compact || !self.agent.is_too_long(prepared.tokens) || self.is_interrupted() {
-                return Ok(prepared);
+            if !may_compact || !self.agent.is_too_long(tokens) || self.is_interrupted() {
+                return Ok((request, tokens));
             }
-            let need = Need::Automatic {
-                request: prepared.tokens,
-            };
+            let need = Need::Automatic { request: tokens };
             match self.agent.compact(need, self.observer)? {
                 Compacted::Done => {
                     self.attempts.compactions += 1;
                     self.room = None;
                 }
-                Compacted::Unchanged => return Ok(prepared),
+                Compacted::Unchanged | Compacted::TooShort => return Ok((request, tokens)),
             }
         }
     }
@@ -47,7 +46,7 @@ impl Turn<'_> {
             self.attempts.output_caps += 1;
             let room = room.saturating_sub(OUTPUT_MARGIN);
             self.room = Some(u32::try_from(room).unwrap_or(u32::MAX));
-            self.budget.refund();
+            self.steps_left += 1;
             return Ok(NextStep::Request);
         }
         if error.class.wants_compaction() || error.available_output.is_some() {
@@ -71,17 +70,17 @@ impl Turn<'_> {
             return Ok(exhausted(error));
         }
         if self.attempts.compactions > 0 && self.agent.context.interrupt.wait(PAUSE) {
-            self.budget.refund();
+            self.steps_left += 1;
             return Ok(NextStep::Request);
         }
         match self.agent.compact(Need::Forced, self.observer)? {
             Compacted::Done => {
                 self.attempts.compactions += 1;
                 self.room = None;
-                self.budget.refund();
+                self.steps_left += 1;
                 Ok(NextStep::Request)
             }
-            Compacted::Unchanged => Ok(exhausted(error)),
+            Compacted::Unchanged | Compacted::TooShort => Ok(exhausted(error)),
         }
     }
 
@@ -89,11 +88,10 @@ impl Turn<'_> {
     fn fail(&mut self, error: &ProviderError) -> Result<NextStep> {
         let failure = TurnFailure::from(error);
         let carried = std::mem::take(&mut self.carried);
-        let ending = match self.store_partial_answer(&carried, "length")? {
-            Some(text) => TurnEnding::partial(ExitReason::PartialStream, Some(text), failure),
-            None => TurnEnding::failed(ExitReason::AllRetriesExhausted, failure),
-        };
-        Ok(NextStep::end(ending))
+        Ok(match self.store_partial_answer(&carried, "length")? {
+            Some(text) => NextStep::partial(ExitReason::PartialStream, Some(text), failure),
+            None => NextStep::failed(ExitReason::AllRetriesExhausted, failure),
+        })
     }
 }
 
@@ -102,8 +100,5 @@ fn exhausted(error: &ProviderError) -> NextStep {
     failure.message = format!(
         "the conversation does not fit into the context window and cannot be compacted further: {error}"
     );
-    NextStep::end(TurnEnding::failed(
-        ExitReason::CompressionExhausted,
-        failure,
-    ))
+    NextStep::failed(ExitReason::CompressionExhausted, failure)
 }

@@ -7,13 +7,10 @@ use serde_json::Value;
 /// The outcome of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnOutcome {
-    /// The model gave its answer.
     Completed,
     /// The answer is incomplete, or the budget is used up.
     Partial,
-    /// There is no answer.
     Failed,
-    /// The turn was interrupted.
     Interrupted,
 }
 
@@ -22,13 +19,10 @@ pub enum TurnOutcome {
 pub enum ExitReason {
     /// An answer, with the finish reason of the provider.
     TextResponse(&'static str),
-    /// The budget was used up.
     MaxIterations,
     /// Interrupted between requests.
     Interrupted,
-    /// Interrupted during a request.
     InterruptedDuringRequest,
-    /// The loop guard ended the turn.
     GuardrailHalt,
     /// All answers were empty.
     EmptyResponse,
@@ -36,15 +30,12 @@ pub enum ExitReason {
     PartialStream,
     /// The answer is the text beside an earlier call.
     PriorContent,
-    /// The answer stayed truncated.
     Truncated,
-    /// The model called only unknown tools.
     UnknownTools,
     /// The conversation does not fit and cannot be compacted further.
     CompressionExhausted,
     /// The provider failed.
     AllRetriesExhausted,
-    /// The session could not be written.
     StoreFailed,
 }
 
@@ -76,7 +67,6 @@ pub struct TurnFailure {
     pub reason: &'static str,
     /// The message, one line.
     pub message: String,
-    /// What to do about it.
     pub hint: Option<String>,
     /// Errors of the attempts, one line each.
     pub history: Vec<String>,
@@ -114,11 +104,8 @@ impl From<&ProviderError> for TurnFailure {
 pub struct TurnResult {
     /// The answer, possibly partial.
     pub final_response: Option<String>,
-    /// Reasoning of the last answer.
     pub last_reasoning: Option<String>,
-    /// The outcome.
     pub outcome: TurnOutcome,
-    /// Why the turn ended.
     pub exit_reason: ExitReason,
     /// The failure, if any.
     pub failure: Option<TurnFailure>,
@@ -126,9 +113,7 @@ pub struct TurnResult {
     pub api_calls: u64,
     /// Maximum requests with tools.
     pub max_iterations: u32,
-    /// Tokens of all requests.
     pub usage: TokenUsage,
-    /// Cost of all requests.
     pub cost: Cost,
     /// A user message that came too late for this turn.
     pub pending_steer: Option<String>,
@@ -136,8 +121,6 @@ pub struct TurnResult {
     pub unwritten_files: Vec<String>,
     /// The tool calls: `{"tool", "args_bytes", "result_bytes", "status"}` each.
     pub tool_trace: Vec<Value>,
-    /// The route of the last answer.
     pub route: RouteInfo,
-    /// The session.
     pub session_id: SessionId,
 }

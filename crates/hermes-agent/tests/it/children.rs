@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hermes_agent::{ChildLimits, SubAgentRunner};
 use hermes_session::{NewSession, SessionStore};
-use hermes_tools::{Argument, CallContext, ChildJob, ChildRunner, ChildStatus, DelegateTool, Tool};
+use hermes_tools::{CallContext, ChildJob, ChildRunner, ChildStatus, DelegateTool, Tool, ToolSpec};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -68,20 +68,16 @@ fn a_sub_agent_works_in_a_session_of_its_own() {
 struct Ender;
 
 impl Tool for Ender {
-    fn name(&self) -> &'static str {
-        "kanban_complete"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "kanban"
-    }
-
-    fn description(&self) -> &'static str {
-        "Ends the card."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        &[]
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "kanban_complete",
+                toolset: "kanban",
+                description: "Ends the card.",
+                arguments: &[],
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
 
     fn call(&self, _: &Value, _: &CallContext) -> Value {

@@ -8,7 +8,7 @@ use hermes_agent::{Agent, ExitReason, TurnEvent, TurnInput, TurnOutcome, TurnRes
 use hermes_providers::{ErrorClass, ModelRequest, ModelResponse, ProviderError};
 use hermes_session::{LockAttempt, SessionId, SessionMessage, SessionStore};
 use hermes_store::rusqlite::Connection;
-use hermes_tools::{ArgKind, Argument, CallContext, TodoTool, Tool};
+use hermes_tools::{ArgKind, Argument, CallContext, TodoTool, Tool, ToolSpec};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -21,19 +21,18 @@ const MINUTES: Duration = Duration::from_mins(5);
 struct Big;
 
 impl Tool for Big {
-    fn name(&self) -> &'static str {
-        "big"
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "big",
+                toolset: "test",
+                description: "Says much.",
+                arguments: &[Argument::optional("n", ArgKind::Text, "Anything.")],
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
-    fn toolset(&self) -> &'static str {
-        "test"
-    }
-    fn description(&self) -> &'static str {
-        "Says much."
-    }
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[Argument::optional("n", ArgKind::Text, "Anything.")];
-        ARGUMENTS
-    }
+
     fn call(&self, args: &Value, _: &CallContext) -> Value {
         json!({"n": args["n"], "much": "x".repeat(40_000)})
     }
@@ -96,12 +95,13 @@ fn a_turn_is_shortened_as_often_as_it_takes_and_nothing_is_stored_twice() {
     let shortened = notices.iter().filter(|text| text.contains("compacted"));
     assert!(shortened.count() > 3, "{notices:?}");
     let id = agent.session_id().clone();
-    let all = agent.store().all_messages(&id).unwrap();
+    let all = agent.store().export(&id).unwrap();
+    let all = all["messages"].as_array().unwrap();
     let calls: Vec<String> = all
         .iter()
-        .filter(|stored| stored.message.call_count() > 0)
-        .flat_map(|stored| stored.message.call_ids())
-        .map(str::to_owned)
+        .filter_map(|stored| stored["tool_calls"].as_array())
+        .flatten()
+        .map(|call| call["id"].as_str().unwrap().to_owned())
         .collect();
     let expected: Vec<String> = (1..=60).map(|n| format!("call_{n}")).collect();
     assert_eq!(calls, expected);
@@ -139,7 +139,7 @@ fn a_summary_that_failed_may_be_set_to_leave_everything_as_it_is() {
 
 fn lock_as(scene: &Scene, id: &SessionId, holder: &str, lease: Duration) {
     let mut store = SessionStore::open(scene.directory.path()).unwrap();
-    let attempt = store.try_lock_compaction(id, holder, lease).unwrap();
+    let attempt = store.try_lock_compaction(id, holder, None, lease).unwrap();
     assert!(matches!(attempt, LockAttempt::Taken(_)));
 }
 

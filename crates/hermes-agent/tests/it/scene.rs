@@ -4,20 +4,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hermes_agent::{Agent, AgentSettings, Parts, SilentObserver, TurnInput, TurnResult};
+use hermes_agent::{Agent, AgentSettings, Parts, TurnEvent, TurnInput, TurnResult, tool_schemas};
 use hermes_proc::Wake;
 use hermes_providers::replay::ReplayScript;
 use hermes_providers::{
     FinishReason, ModelRequest, ModelResponse, Provider, ProviderError, Replay, RouteInfo,
-    StreamEvent, ToolCall, ToolSchema,
+    StreamEvent, ToolCall,
 };
 use hermes_secret::Redactor;
 use hermes_session::{NewSession, SessionId, SessionStore};
 use hermes_tools::{
-    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, ReadFileTool,
+    CallContext, CrossProfile, FileLedger, Filesystem, HostFiles, ReadFileTool, SessionState,
     ToolConversation, ToolRegistry, ToolSelection, WriteFileTool, WriteGuard,
 };
 use tempfile::TempDir;
+
+/// A session that never changes.
+struct FixedSession(PathBuf);
+
+impl SessionState for FixedSession {
+    fn cwd(&self) -> PathBuf {
+        self.0.clone()
+    }
+
+    fn variable(&self, _: &str) -> Option<std::ffi::OsString> {
+        None
+    }
+}
 
 /// Lets everything through.
 struct Anywhere;
@@ -160,13 +173,10 @@ impl Scene {
         let cwd = self.path();
         CallContext {
             session_key: key.to_owned(),
-            session: Arc::new(FixedSession {
-                cwd: cwd.clone(),
-                variables: Vec::new(),
-            }),
+            session: Arc::new(FixedSession(cwd.clone())),
             conversation: self.conversation.clone(),
             child_home: cwd.clone(),
-            filesystem: Filesystem::on_this_machine(HostFiles {
+            filesystem: Filesystem::from(HostFiles {
                 home: cwd,
                 private_homes: hermes_policy::PrivateHomes::default(),
                 write_guard: Arc::new(Anywhere),
@@ -186,20 +196,11 @@ impl Scene {
             ..ToolSelection::default()
         };
         let offer = context.registry.offer(&selection, &context);
-        let tools: Vec<ToolSchema> = offer
-            .tools
-            .into_iter()
-            .map(|tool| ToolSchema {
-                name: tool.name.to_owned(),
-                description: tool.description.to_owned(),
-                parameters: tool.schema,
-            })
-            .collect();
         Parts {
             provider: Arc::clone(&self.provider),
             auxiliary: None,
             store: SessionStore::open(self.directory.path()).unwrap(),
-            tools: tools.into(),
+            tools: tool_schemas(offer.tools),
             settings: self.settings.clone(),
             stop_check: None,
             context,
@@ -224,5 +225,5 @@ impl Scene {
 
 /// One turn that nobody watches.
 pub(crate) fn say(agent: &mut Agent, text: &str) -> TurnResult {
-    agent.turn(TurnInput::text(text), &mut SilentObserver)
+    agent.turn(TurnInput::text(text), &mut |_: TurnEvent<'_>| {})
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use hermes_agent::{ExitReason, LoopGuardSettings, TurnOutcome};
-use hermes_tools::{ArgKind, Argument, CallContext, Tool, ToolReach};
+use hermes_tools::{ArgKind, Argument, CallContext, Tool, ToolReach, ToolSpec};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -12,28 +12,25 @@ use crate::scene::{Scene, say};
 
 /// Answers only when as many calls run at once as the barrier wants.
 struct Meet {
-    name: &'static str,
     barrier: Arc<Barrier>,
 }
 
 const ARGUMENTS: &[Argument] = &[Argument::optional("n", ArgKind::Text, "Anything.")];
 
 impl Tool for Meet {
-    fn name(&self) -> &'static str {
-        self.name
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "meet",
+                toolset: "test",
+                description: "Waits for company.",
+                arguments: ARGUMENTS,
+                reach: ToolReach::ReadOnly,
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
-    fn toolset(&self) -> &'static str {
-        "test"
-    }
-    fn description(&self) -> &'static str {
-        "Waits for company."
-    }
-    fn arguments(&self) -> &'static [Argument] {
-        ARGUMENTS
-    }
-    fn reach(&self) -> ToolReach {
-        ToolReach::ReadOnly
-    }
+
     fn call(&self, args: &Value, _: &CallContext) -> Value {
         self.barrier.wait();
         json!({"met": args["n"]})
@@ -46,12 +43,7 @@ fn calls_that_only_look_run_at_the_same_time_and_answer_in_order() {
         - {tool: meet, arguments: {n: b}}\n      - {tool: meet, arguments: {n: c}}\n  - text: done\n";
     // If they did not overlap this would wait for ever; the test runner ends it then.
     let barrier = Arc::new(Barrier::new(3));
-    let scene = Scene::playing(script, |registry| {
-        registry.with(Meet {
-            name: "meet",
-            barrier,
-        })
-    });
+    let scene = Scene::playing(script, |registry| registry.with(Meet { barrier }));
     let mut agent = scene.agent();
     let result = say(&mut agent, "go");
     assert_eq!(result.final_response.as_deref(), Some("done"));
@@ -71,18 +63,18 @@ fn calls_that_only_look_run_at_the_same_time_and_answer_in_order() {
 struct Stop;
 
 impl Tool for Stop {
-    fn name(&self) -> &'static str {
-        "stop"
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "stop",
+                toolset: "test",
+                description: "Interrupts.",
+                arguments: ARGUMENTS,
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
-    fn toolset(&self) -> &'static str {
-        "test"
-    }
-    fn description(&self) -> &'static str {
-        "Interrupts."
-    }
-    fn arguments(&self) -> &'static [Argument] {
-        ARGUMENTS
-    }
+
     fn call(&self, _: &Value, context: &CallContext) -> Value {
         context.interrupt.raise();
         json!({"error": "stopped"})

@@ -19,8 +19,9 @@ fn what_was_taken_back_is_not_sent_and_stays_in_the_store() {
     drop(agent);
     let mut agent = scene.resumed(&id);
     assert_eq!(agent.message_counts(), (2, 1));
-    let all = agent.store().all_messages(&id).unwrap();
-    let active: Vec<bool> = all.iter().map(|stored| stored.active).collect();
+    let all = agent.store().export(&id).unwrap();
+    let all = all["messages"].as_array().unwrap();
+    let active: Vec<bool> = all.iter().map(|stored| stored["active"] == 1).collect();
     assert_eq!(active, [true, true, false, false]);
     assert_eq!(
         say(&mut agent, "three").final_response.as_deref(),

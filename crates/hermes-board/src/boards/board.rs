@@ -1,6 +1,5 @@
 //! The files of one board. Path arithmetic; creates nothing.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::boards::BoardSlug;
@@ -10,9 +9,7 @@ use crate::{Error, Result};
 /// Where everything of one board lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
-    /// Its name.
     pub slug: BoardSlug,
-    /// The database.
     pub database: PathBuf,
     /// Directory of `board.json`.
     pub directory: PathBuf,
@@ -25,7 +22,8 @@ pub struct Board {
 }
 
 impl Board {
-    pub(super) fn below(root: &Path, slug: &BoardSlug) -> Self {
+    /// The files of a board below the root of all boards.
+    pub fn below(root: &Path, slug: &BoardSlug) -> Self {
         let kanban = root.join("kanban");
         let directory = kanban.join("boards").join(slug.as_str());
         // The default board is older than boards: its files stayed where they were.
@@ -52,12 +50,12 @@ impl Board {
     /// Held while the database is created, checked or migrated; its time says when the database was
     /// last found sound.
     pub fn init_lock(&self) -> PathBuf {
-        beside(&self.database, ".init.lock")
+        self.database.with_added_extension("init.lock")
     }
 
     /// Held during one tick of a dispatcher on this board.
     pub fn dispatch_lock(&self) -> PathBuf {
-        beside(&self.database, ".dispatch.lock")
+        self.database.with_added_extension("dispatch.lock")
     }
 
     /// Scratch workspace of a card.
@@ -84,10 +82,4 @@ impl Board {
 fn file_name(task: &TaskId) -> Result<&str> {
     task.as_file_name()
         .ok_or_else(|| Error::unsafe_task_id(task))
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path.as_os_str());
-    name.push(ending);
-    name.into()
 }

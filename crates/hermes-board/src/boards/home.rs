@@ -20,19 +20,14 @@ const POINTER_LIMIT: u64 = 4096;
 #[derive(Debug, Clone)]
 pub struct BoardHome {
     root: PathBuf,
-    user_home: Option<PathBuf>,
+    user_home: PathBuf,
     /// `HERMES_KANBAN_BOARD`.
     board_variable: Option<String>,
-    pins: Pins,
+    /// Paths that variables pin for the current board.
+    pinned_database: Option<PathBuf>,
+    pinned_workspaces: Option<PathBuf>,
+    pinned_attachments: Option<PathBuf>,
     worker_task: Option<TaskId>,
-}
-
-/// Paths that variables pin for the current board.
-#[derive(Debug, Clone, Default)]
-struct Pins {
-    database: Option<PathBuf>,
-    workspaces: Option<PathBuf>,
-    attachments: Option<PathBuf>,
 }
 
 impl BoardHome {
@@ -49,25 +44,12 @@ impl BoardHome {
         };
         Self {
             root: path(&vars::HERMES_KANBAN_HOME).unwrap_or_else(|| location.root.clone()),
-            user_home: Some(location.user_home.clone()),
+            user_home: location.user_home.clone(),
             board_variable: env.text(&vars::HERMES_KANBAN_BOARD).map(str::to_owned),
-            pins: Pins {
-                database: path(&vars::HERMES_KANBAN_DB),
-                workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
-                attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
-            },
+            pinned_database: path(&vars::HERMES_KANBAN_DB),
+            pinned_workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
+            pinned_attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
             worker_task: WorkerVariables::read(env).map(|worker| worker.task),
-        }
-    }
-
-    /// Boards below `root`, independent of the environment.
-    pub fn at(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            user_home: None,
-            board_variable: None,
-            pins: Pins::default(),
-            worker_task: None,
         }
     }
 
@@ -78,10 +60,7 @@ impl BoardHome {
 
     /// A path as people write it: `~` is the user's home.
     pub fn expand(&self, path: &Path) -> PathBuf {
-        match &self.user_home {
-            Some(user_home) => expand_user(path, user_home),
-            None => path.to_owned(),
-        }
+        expand_user(path, &self.user_home)
     }
 
     /// The card this process is a worker for.
@@ -147,22 +126,22 @@ impl BoardHome {
             return if slug == own {
                 Ok(self.pinned(&own))
             } else {
-                Err(Error::ForeignBoard { asked: slug, own })
+                Err(Error::ForeignBoard {
+                    asked: slug.to_string(),
+                    own: own.to_string(),
+                })
             };
         }
-        if self.exists(&slug) {
-            Ok(self.board(&slug))
-        } else {
-            Err(Error::UnknownBoard { slug })
-        }
+        self.must_exist(&slug)?;
+        Ok(self.board(&slug))
     }
 
     fn pinned(&self, slug: &BoardSlug) -> Board {
         let own = self.board(slug);
         Board {
-            database: self.pins.database.clone().unwrap_or(own.database),
-            workspaces: self.pins.workspaces.clone().unwrap_or(own.workspaces),
-            attachments: self.pins.attachments.clone().unwrap_or(own.attachments),
+            database: self.pinned_database.clone().unwrap_or(own.database),
+            workspaces: self.pinned_workspaces.clone().unwrap_or(own.workspaces),
+            attachments: self.pinned_attachments.clone().unwrap_or(own.attachments),
             ..own
         }
     }
@@ -185,7 +164,7 @@ impl BoardHome {
     /// Where scratch workspaces may lie, each with where attachments of its cards go.
     fn scratch_roots(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut roots = Vec::new();
-        if let Some(pinned) = &self.pins.workspaces {
+        if let Some(pinned) = &self.pinned_workspaces {
             roots.push((pinned.clone(), self.pinned(&self.active()).attachments));
         }
         let default = self.board(&BoardSlug::default_board());
@@ -216,8 +195,15 @@ impl BoardHome {
 pub(crate) struct ManagedScratch {
     /// Without links.
     pub(crate) path: PathBuf,
-    /// Parent of attachments.
     pub(crate) attachments: PathBuf,
+}
+
+/// The entries of a directory; none if it does not exist.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<hermes_fs::Entry>> {
+    match hermes_fs::read_dir(directory) {
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        entries => Ok(entries?),
+    }
 }
 
 /// Resolves links as far as the path exists, and keeps the rest as written, `..` taken literally.

@@ -12,9 +12,7 @@ use crate::boards::{Board, BoardHome};
 /// The right to dispatch on one board for one tick.
 #[derive(Debug)]
 pub enum TickLock {
-    /// Ours until dropped.
     Held(FileLock),
-    /// Another process dispatches on the board.
     HeldByOther,
     /// The file cannot be locked; the writes themselves are still safe.
     Unavailable(hermes_fs::Error),
@@ -31,24 +29,14 @@ impl TickLock {
     }
 }
 
-/// The right to be the dispatching gateway of an installation, for the life of the process.
-#[derive(Debug)]
-pub struct DispatcherLock(FileLock);
-
-impl DispatcherLock {
-    /// Tries to take the lock; `None` if another process holds it.
-    pub fn take(home: &BoardHome) -> Result<Option<Self>> {
-        let path = home.dispatcher_lock();
-        if let Some(parent) = path.parent() {
-            hermes_fs::create_dir_all(parent, 0o700)?;
-        }
-        Ok(attempt(&path, "the dispatching gateway")?.map(Self))
+/// Tries to become the dispatching gateway of an installation, as long as the lock is held; `None` if
+/// another process is.
+pub fn lock_dispatcher(home: &BoardHome) -> Result<Option<FileLock>> {
+    let path = home.dispatcher_lock();
+    if let Some(parent) = path.parent() {
+        hermes_fs::create_dir_all(parent, 0o700)?;
     }
-
-    /// The lock file.
-    pub fn path(&self) -> &Path {
-        self.0.path()
-    }
+    Ok(attempt(&path, "the dispatching gateway")?)
 }
 
 fn attempt(path: &Path, what: &str) -> hermes_fs::Result<Option<FileLock>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_fs::{FileLock, LockOptions};
 
 use crate::boards::metadata::{self, BoardInfo, MetadataChange};
-use crate::boards::{BoardHome, BoardSlug};
+use crate::boards::{BoardHome, BoardSlug, entries};
 use crate::{Error, Result};
 
 /// How long a change of metadata waits for another.
@@ -17,16 +17,13 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum Listed {
     /// Those that are not marked as archived.
     Active,
-    /// Those too.
     All,
 }
 
 /// Outcome of [`BoardHome::create`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreatedBoard {
-    /// The board as it is now.
     pub info: BoardInfo,
-    /// Whether the board existed before.
     pub existed: bool,
 }
 
@@ -38,11 +35,7 @@ impl BoardHome {
 
     /// The default board first, then the others by name.
     pub fn list(&self, listed: Listed) -> Result<Vec<BoardInfo>> {
-        let entries = match hermes_fs::read_dir(&self.boards_dir()) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        let entries = entries(&self.boards_dir())?;
         let mut boards = vec![self.info(&BoardSlug::default_board())];
         for entry in entries {
             let Some(slug) = BoardSlug::from_directory(&entry.name) else {
@@ -121,14 +114,14 @@ impl BoardHome {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::UnknownBoard { slug: slug.clone() })
+        Err(Error::unknown_board(slug.as_str()))
     }
 
-    fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
+    pub(super) fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
         if self.exists(slug) {
             Ok(())
         } else {
-            Err(Error::UnknownBoard { slug: slug.clone() })
+            Err(Error::unknown_board(slug.as_str()))
         }
     }
 

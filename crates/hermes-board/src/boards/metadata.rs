@@ -21,7 +21,6 @@ pub struct BoardInfo {
     pub slug: BoardSlug,
     /// Display name.
     pub name: String,
-    /// Description.
     pub description: String,
     /// Icon: a character or two.
     pub icon: String,
@@ -36,7 +35,6 @@ pub struct BoardInfo {
     /// Keys of others.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-    /// The database.
     pub db_path: PathBuf,
 }
 
@@ -45,15 +43,11 @@ pub struct BoardInfo {
 pub struct MetadataChange {
     /// New name; blank means the default one.
     pub name: Option<String>,
-    /// New description.
     pub description: Option<String>,
-    /// New icon.
     pub icon: Option<String>,
-    /// New colour.
     pub color: Option<String>,
     /// New default directory; `Some(None)` clears it.
     pub default_workdir: Option<Option<String>>,
-    /// Whether it is left out of lists.
     pub archived: Option<bool>,
 }
 

@@ -9,10 +9,10 @@ mod slug;
 
 pub use board::Board;
 pub use home::BoardHome;
-pub use locks::{DispatcherLock, TickLock};
+pub use locks::{TickLock, lock_dispatcher};
 pub use manage::{CreatedBoard, Listed};
 pub use metadata::{BoardInfo, MetadataChange};
 pub use slug::BoardSlug;
 
-pub(crate) use home::{ManagedScratch, resolved};
+pub(crate) use home::{ManagedScratch, entries, resolved};
 pub(crate) use metadata::load as load_info;

@@ -12,12 +12,13 @@ use hermes_proc::{
     is_same_live_process,
 };
 
+use crate::Result;
+use crate::claim_lock::{is_same_host, own_lock};
 use crate::completion::{CompletionSetup, finish_checks};
 use crate::dispatch::local::{ProcessSpace, check_mark, pids, terminate_earlier_checks};
 use crate::dispatch::{Children, LocalWorkerHost, WorkerHost};
 use crate::model::{Check, CheckEvidence, Checker, TaskId};
 use crate::store::{BoardStore, CheckOutcome, CheckStart, ChecksBegun, Completion};
-use crate::{Claimer, Result};
 
 /// Bytes of the end of a check's output that are kept as evidence.
 const KEPT_OUTPUT: usize = 4096;
@@ -171,7 +172,7 @@ fn claim_seconds(limit: Duration, checks: usize) -> i64 {
 fn this_process() -> Checker {
     let pid = std::process::id();
     Checker {
-        lock: Claimer::of_this_process().lock(),
+        lock: own_lock(),
         pid,
         identity: ProcessSpace::own().identity_of(pid),
     }
@@ -183,7 +184,7 @@ fn is_gone(checker: &Checker) -> bool {
     match &checker.identity {
         Some(identity) => match here.process(checker.pid, identity) {
             Some(process) => !is_same_live_process(&process),
-            None => Claimer::of_this_process().shares_host_with(&checker.lock),
+            None => is_same_host(&own_lock(), &checker.lock),
         },
         None => false,
     }

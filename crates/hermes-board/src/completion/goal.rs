@@ -6,18 +6,15 @@ use hermes_proc::Wake;
 /// A goal, and what the worker says about it.
 #[derive(Debug, Clone, Copy)]
 pub struct GoalClaim<'a> {
-    /// Title of the card.
     pub title: &'a str,
     /// Body of the card; may be empty.
     pub body: &'a str,
-    /// What the worker says it has done.
     pub summary: &'a str,
 }
 
 /// The verdict of a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GoalVerdict {
-    /// The goal is reached.
     Reached,
     /// The goal is not reached, with the reason as a sentence.
     NotYet(String),

@@ -25,15 +25,12 @@ use artifacts::keep_artifacts;
 
 /// What completing a card needs besides the board itself.
 pub struct CompletionSetup<'c> {
-    /// The board.
     pub board: &'c Board,
     /// All boards.
     pub home: &'c BoardHome,
     /// Environment of the checks, and how a workspace is created for a card that nobody worked on.
     pub workers: &'c WorkerSetup,
-    /// Time limit of one check.
     pub check_timeout: Duration,
-    /// When failures block the card.
     pub policy: FailurePolicy,
     /// Masks secrets in the output of a check.
     pub redact: &'c dyn Fn(&str) -> String,
@@ -60,9 +57,7 @@ impl std::fmt::Debug for CompletionSetup<'_> {
 /// Outcome of [`complete`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompletionOutcome {
-    /// The card is done.
     Done {
-        /// The completion.
         completed: Box<Completed>,
         /// How many checks passed.
         checks: usize,
@@ -71,11 +66,8 @@ pub enum CompletionOutcome {
     },
     /// The goal of the card is not reached, with the reason; nothing was changed.
     GoalNotReached(String),
-    /// A check failed.
     CheckFailed {
-        /// Its result.
         evidence: CheckEvidence,
-        /// The state of the card.
         release: Release,
     },
     /// Somebody changed the card while its checks ran.
@@ -150,7 +142,7 @@ pub fn complete_card(
     let outcome = store.complete(id, &completion)?;
     if let CompleteOutcome::Done(done) = &outcome {
         kept.keep();
-        clean_up(home, done);
+        remove_finished_workspaces(home, &done.finished_workspaces);
     }
     Ok(outcome)
 }
@@ -168,14 +160,9 @@ fn finish_checks(
     let outcome = store.finish_checks(session, &completion, &setup.policy)?;
     if let CheckOutcome::Done(done) = &outcome {
         kept.keep();
-        clean_up(setup.home, done);
+        remove_finished_workspaces(setup.home, &done.finished_workspaces);
     }
     Ok(outcome)
-}
-
-fn clean_up(home: &BoardHome, done: &Completed) {
-    // What cannot be removed is logged there, and the next garbage collection finds it.
-    remove_finished_workspaces(home, &done.finished_workspaces);
 }
 
 fn known_task(store: &dyn BoardStore, id: &TaskId) -> Result<Task> {

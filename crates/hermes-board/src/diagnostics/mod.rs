@@ -35,15 +35,10 @@ text_enum! {
         TriageAuxUnavailable = "triage_aux_unavailable",
         /// A summary names cards that do not exist.
         ProsePhantomRefs = "prose_phantom_refs",
-        /// Attempt after attempt fails.
         RepeatedFailures = "repeated_failures",
-        /// Worker after worker crashes.
         RepeatedCrashes = "repeated_crashes",
-        /// Blocked, and nobody answers.
         StuckInBlocked = "stuck_in_blocked",
-        /// Blocked and unblocked over and over.
         BlockUnblockCycling = "block_unblock_cycling",
-        /// Ready, and nobody claims it.
         StrandedInReady = "stranded_in_ready",
     }
 }
@@ -53,9 +48,7 @@ text_enum! {
 pub struct Action {
     /// `reclaim`, `reassign`, `unblock`, `comment`, `cli_hint` or `open_docs`.
     pub kind: &'static str,
-    /// In words.
     pub label: String,
-    /// Particulars.
     pub payload: Object,
     /// Whether it is the first thing to try.
     pub suggested: bool,
@@ -64,25 +57,15 @@ pub struct Action {
 /// One diagnostic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnostic {
-    /// What is wrong.
     pub kind: DiagnosticKind,
-    /// How bad it is.
     pub severity: Severity,
-    /// One line.
     pub title: String,
-    /// More.
     pub detail: String,
-    /// What can be done.
     pub actions: Vec<Action>,
-    /// When it began.
     pub first_seen_at: i64,
-    /// When it was last seen.
     pub last_seen_at: i64,
-    /// How often.
     pub count: i64,
-    /// The attempt it is about.
     pub run_id: Option<RunId>,
-    /// Particulars.
     pub data: Object,
 }
 
@@ -95,9 +78,7 @@ pub struct Thresholds {
     pub failure_limit: i64,
     /// Crashes in a row.
     pub crash_threshold: i64,
-    /// Hours in blocked.
     pub blocked_stale_hours: i64,
-    /// Seconds in ready.
     pub stranded_threshold_seconds: i64,
     /// Blocks after an unblock.
     pub block_cycle_threshold: i64,
@@ -171,15 +152,10 @@ impl Case<'_> {
 /// A card and what is wrong with it, the worst first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CardDiagnostics {
-    /// The card.
     pub task_id: TaskId,
-    /// Its title.
     pub title: String,
-    /// Where it stands.
     pub status: String,
-    /// Whom it is given to.
     pub assignee: Option<String>,
-    /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -222,7 +198,7 @@ pub fn diagnose_board(
     only: Option<&TaskId>,
     thresholds: &Thresholds,
 ) -> Result<Vec<CardDiagnostics>> {
-    let (now, cases) = board.suspects(only, thresholds)?;
+    let (now, cases) = board.suspects(only, thresholds.stranded_threshold_seconds)?;
     let mut found: Vec<CardDiagnostics> = cases
         .into_iter()
         .map(|(task, events, runs)| CardDiagnostics {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::boards::{Board, BoardSlug, Listed};
-use crate::dispatch::{Dispatcher, TickMode};
+use crate::dispatch::Dispatcher;
 use crate::model::Event;
 use crate::plan::Report;
 use crate::store::BoardStore;
@@ -26,9 +26,7 @@ const WARN_AGAIN: Duration = Duration::from_mins(5);
 /// Outcome of one board.
 #[derive(Debug)]
 pub struct BoardTick {
-    /// The board.
     pub slug: BoardSlug,
-    /// Outcome of its tick.
     pub outcome: TickOutcome,
     /// What has happened on the board since the last tick, this one included.
     pub events: Vec<BoardEvent>,
@@ -46,7 +44,6 @@ pub struct BoardEvent {
 /// Outcome of a tick.
 #[derive(Debug)]
 pub enum TickOutcome {
-    /// The tick ran.
     Ticked(Box<Report>),
     /// The board cannot be used; reported once.
     Failed(Error),
@@ -59,7 +56,6 @@ pub enum TickOutcome {
 pub struct BoardLoop {
     /// The dispatcher. Its limits may be changed between ticks.
     pub dispatcher: Dispatcher,
-    /// How boards are opened.
     pub options: BoardOptions,
     /// The only board to dispatch on; all if not given.
     pub only: Option<BoardSlug>,
@@ -149,7 +145,7 @@ impl BoardLoop {
                 None => 0,
             };
             watch.seen = Some(before);
-            let report = self.dispatcher.tick(&mut store, TickMode::Real)?;
+            let report = self.dispatcher.tick(&mut store)?;
             row.events = events_after(&store, before)?;
             row.next_due = store.next_scheduled()?;
             Ok(report)

@@ -8,7 +8,7 @@ use crate::dispatch::{Reclaimed, Tick, reclaim};
 use crate::model::{TaskId, WorkspaceKind};
 use crate::plan::{Limits, Plan, Report, Verdict, why_resting};
 use crate::store::BoardStore;
-use crate::{Claimer, Error, Result, SqliteBoard};
+use crate::{Clock, Error, Result, SqliteBoard, SystemClock, own_lock};
 
 /// A tick that starts more workers than this without any limit set is worth a warning.
 const MANY: usize = 8;
@@ -18,23 +18,11 @@ const SCRATCH_TIP: &str = "This card has a scratch workspace, which is removed w
     List deliverables as artifacts to keep them, or create cards with --workspace dir:/path or \
     --workspace worktree to work in a directory that stays.";
 
-/// Whether a tick changes anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TickMode {
-    /// Apply the plan.
-    Real,
-    /// Only report the plan: take no lock, send no signal, write nothing.
-    DryRun,
-}
-
 /// A dispatching process with the workers it has started on any board.
 #[derive(Debug)]
 pub struct Dispatcher {
-    /// All boards.
     pub home: BoardHome,
-    /// Limits.
     pub limits: Limits,
-    /// How workers are started.
     pub workers: WorkerSetup,
     children: Children,
 }
@@ -53,14 +41,40 @@ impl Dispatcher {
     /// One tick of a board, in this order: exited workers, expired claims, silent workers, crashes,
     /// timeouts, scheduled cards that wake, promotions, ready cards, reviews. The report is empty if
     /// another process dispatches on the board.
-    pub fn tick(&mut self, store: &mut SqliteBoard, pass: TickMode) -> Result<Report> {
-        match pass {
-            TickMode::Real => self.apply(store),
-            TickMode::DryRun => Ok(self.preview(store)?.report),
+    pub fn tick(&mut self, store: &mut SqliteBoard) -> Result<Report> {
+        let board = store.board().clone();
+        let lock = match TickLock::take(&board) {
+            TickLock::Held(lock) => Some(lock),
+            TickLock::HeldByOther => return Ok(Report::locked()),
+            TickLock::Unavailable(error) => {
+                // Every write is conditional, so a tick without the lock does no harm.
+                tracing::warn!(%error, "could not lock the board for dispatching");
+                None
+            }
+        };
+        let claim = own_lock();
+        let tick = Tick::new(self.limits.clone(), claim);
+        let report = tick.run(store, &mut self.host(&board))?;
+        if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
+            tracing::warn!(
+                board = board.slug.as_str(),
+                workers = report.spawned.len(),
+                "many workers were started at once; kanban.max_in_progress limits them"
+            );
         }
+        self.tip(store, &report);
+        drop(lock);
+        let lost = [
+            &report.crashed,
+            &report.timed_out,
+            &report.stale,
+            &report.reclaimed,
+        ];
+        self.after_loss(store, lost.into_iter().flatten());
+        Ok(report)
     }
 
-    /// What a tick would do now. Changes nothing.
+    /// What a tick would do now: takes no lock, sends no signal, writes nothing.
     pub fn preview(&mut self, store: &SqliteBoard) -> Result<Plan> {
         let limits = self.limits.clone();
         Tick::preview(&limits, store, &self.host(store.board()))
@@ -83,39 +97,6 @@ impl Dispatcher {
             }
         }
         Ok(vec![why_resting(&task, &open_parents)])
-    }
-
-    fn apply(&mut self, store: &mut SqliteBoard) -> Result<Report> {
-        let board = store.board().clone();
-        let lock = match TickLock::take(&board) {
-            TickLock::Held(lock) => Some(lock),
-            TickLock::HeldByOther => return Ok(Report::locked()),
-            TickLock::Unavailable(error) => {
-                // Every write is conditional, so a tick without the lock does no harm.
-                tracing::warn!(%error, "could not lock the board for dispatching");
-                None
-            }
-        };
-        let claim = Claimer::of_this_process().lock();
-        let tick = Tick::new(self.limits.clone(), claim);
-        let report = tick.run(store, &mut self.host(&board))?;
-        if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
-            tracing::warn!(
-                board = board.slug.as_str(),
-                workers = report.spawned.len(),
-                "many workers were started at once; kanban.max_in_progress limits them"
-            );
-        }
-        self.tip(store, &report);
-        drop(lock);
-        let lost = [
-            &report.crashed,
-            &report.timed_out,
-            &report.stale,
-            &report.reclaimed,
-        ];
-        self.after_loss(store, lost.into_iter().flatten());
-        Ok(report)
     }
 
     /// Has the resources released that workers of these cards, and workers that were killed, could
@@ -156,7 +137,7 @@ impl Dispatcher {
 
     /// Reaps workers that have exited; returns how many run. A tick does so, too.
     pub fn reap(&mut self) -> usize {
-        self.children.reap(jiff::Timestamp::now().as_second());
+        self.children.reap(SystemClock.now());
         self.children.len()
     }
 

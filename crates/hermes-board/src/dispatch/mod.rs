@@ -8,20 +8,18 @@ mod board_loop;
 mod dispatcher;
 pub(crate) mod local;
 mod reclaim;
-mod settings;
 mod sweeper;
 mod tick;
 mod worker_fact;
 mod worker_host;
 
 pub use board_loop::{BoardEvent, BoardLoop, BoardTick, TickOutcome};
-pub use dispatcher::{Dispatcher, TickMode};
+pub use dispatcher::Dispatcher;
 pub use local::{
     AfterLoss, Children, LocalWorkerHost, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup,
     worker_program, write_exit_record,
 };
 pub use reclaim::{Reclaimed, reclaim};
-pub use settings::{DispatchFlags, DispatchSettings};
 pub use tick::{Step, Tick};
 pub use worker_fact::{AttemptProcesses, Processes, worker_fact};
 pub use worker_host::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};

@@ -9,11 +9,9 @@ use crate::store::{Applied, BoardStore, FailurePolicy, Snapshot};
 /// Outcome of [`reclaim`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reclaimed {
-    /// The card is ready again.
     Yes,
     /// The worker could not be terminated, so it keeps the card.
     WorkerAlive(Termination),
-    /// Somebody else changed the card first.
     LostRace,
 }
 

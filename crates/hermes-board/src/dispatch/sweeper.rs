@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::Result;
-use crate::model::{TaskId, Termination, WorkerExit};
+use crate::model::{TaskId, Termination};
 use crate::plan::{Action, EndWorker, Report, WorkerRef};
-use crate::store::{Applied, BoardStore, ClaimSeen, FailurePolicy, Release, Timeout};
+use crate::store::{Applied, AttemptEnd, BoardStore, ClaimSeen, Release};
 
 /// How long a worker that cannot be terminated keeps its card.
 const DEFER_SECONDS: i64 = 120;
@@ -25,12 +25,6 @@ pub(super) struct Sweeper<'a, S> {
     pub(super) report: &'a mut Report,
 }
 
-/// A worker that could not be terminated.
-struct StillAlive {
-    reason: &'static str,
-    termination: Termination,
-}
-
 impl<S: BoardStore> Sweeper<'_, S> {
     /// Applies one action. A card whose worker could not be terminated stays with it: no second
     /// worker may start.
@@ -41,68 +35,17 @@ impl<S: BoardStore> Sweeper<'_, S> {
                 let applied = self.store.extend_claim(task, seen, *until)?;
                 Ok(self.settle(applied, task, |report| &mut report.extended))
             }
-            Action::Reclaim {
+            Action::EndAttempt {
                 task,
                 seen,
-                heartbeat_stale,
                 end,
-            } => {
-                let reason = if *heartbeat_stale {
-                    "heartbeat_stale_worker_alive"
-                } else {
-                    "ttl_expired_worker_alive"
-                };
-                match self.end_of(task, end, reason) {
-                    Ok(end) => {
-                        let stale = *heartbeat_stale;
-                        let applied = self.store.reclaim_expired(task, seen, stale, end)?;
-                        Ok(self.settle(applied, task, |report| &mut report.reclaimed))
-                    }
-                    Err(alive) => self.defer(task, seen, &alive),
+                worker,
+            } => match self.end_of(task, worker) {
+                Ok(termination) => {
+                    let release = self.store.end_attempt(task, seen, end, termination)?;
+                    Ok(self.release(release, task, end))
                 }
-            }
-            Action::ReclaimSilent {
-                task,
-                seen,
-                silence,
-                end,
-            } => match self.end_of(task, end, "silent_worker_alive") {
-                Ok(end) => {
-                    let applied = self.store.reclaim_silent(task, seen, silence, end)?;
-                    Ok(self.settle(applied, task, |report| &mut report.stale))
-                }
-                Err(alive) => self.defer(task, seen, &alive),
-            },
-            Action::RecordExit {
-                task,
-                seen,
-                exit,
-                policy,
-                end,
-            } => match self.end_of(task, end, "ended_worker_left_processes") {
-                Ok(_) => self.record_exit(task, seen, *exit, policy),
-                Err(alive) => self.defer(task, seen, &alive),
-            },
-            Action::TimeOut {
-                task,
-                seen,
-                elapsed_seconds,
-                limit_seconds,
-                policy,
-                end,
-            } => match self.end_of(task, end, "timed_out_worker_alive") {
-                Ok(end) => {
-                    let pid = seen.pid.or(end.prev_pid.map(i64::from));
-                    let timeout = Timeout {
-                        pid: pid.unwrap_or(0),
-                        elapsed_seconds: *elapsed_seconds,
-                        limit_seconds: *limit_seconds,
-                        sigkill: end.sigkill,
-                    };
-                    let release = self.store.record_timeout(task, seen, &timeout, policy)?;
-                    Ok(self.release(release, task, |report| &mut report.timed_out))
-                }
-                Err(alive) => self.defer(task, seen, &alive),
+                Err(alive) => self.defer(task, seen, end, alive),
             },
             Action::WakeDue { .. }
             | Action::Promote { .. }
@@ -125,30 +68,13 @@ impl<S: BoardStore> Sweeper<'_, S> {
         Ok(self.settle(applied, &worker.task, |report| &mut report.adopted))
     }
 
-    fn record_exit(
-        &mut self,
-        task: &TaskId,
-        seen: &ClaimSeen,
-        exit: WorkerExit,
-        policy: &FailurePolicy,
-    ) -> Result<SweepResult> {
-        let release = self.store.record_exit(task, seen, exit, policy)?;
-        Ok(self.release(release, task, |report| match exit {
-            WorkerExit::Code(WorkerExit::QUOTA_WALL) => &mut report.rate_limited,
-            WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => {
-                &mut report.crashed
-            }
-        }))
-    }
-
     /// What is recorded about the worker; an error if it is alive.
     fn end_of(
         &self,
         task: &TaskId,
-        end: &EndWorker,
-        reason: &'static str,
-    ) -> std::result::Result<Termination, StillAlive> {
-        match end {
+        worker: &EndWorker,
+    ) -> std::result::Result<Termination, Termination> {
+        match worker {
             EndWorker::OutOfReach => Ok(Termination::default()),
             EndWorker::Gone(worker) => Ok(Termination {
                 prev_pid: worker.pid,
@@ -162,10 +88,7 @@ impl<S: BoardStore> Sweeper<'_, S> {
                 if termination.terminated {
                     Ok(termination)
                 } else {
-                    Err(StillAlive {
-                        reason,
-                        termination,
-                    })
+                    Err(termination)
                 }
             }
         }
@@ -175,13 +98,22 @@ impl<S: BoardStore> Sweeper<'_, S> {
         &mut self,
         task: &TaskId,
         seen: &ClaimSeen,
-        alive: &StillAlive,
+        end: &AttemptEnd,
+        alive: Termination,
     ) -> Result<SweepResult> {
         let until = self.store.now().saturating_add(DEFER_SECONDS);
-        let (reason, termination) = (alive.reason, alive.termination);
-        let applied = self
-            .store
-            .defer_reclaim(task, seen, until, reason, termination)?;
+        let reason = match end {
+            AttemptEnd::Expired {
+                heartbeat_stale: true,
+            } => "heartbeat_stale_worker_alive",
+            AttemptEnd::Expired {
+                heartbeat_stale: false,
+            } => "ttl_expired_worker_alive",
+            AttemptEnd::Silent(_) => "silent_worker_alive",
+            AttemptEnd::Exited { .. } => "ended_worker_left_processes",
+            AttemptEnd::TimedOut { .. } => "timed_out_worker_alive",
+        };
+        let applied = self.store.defer_reclaim(task, seen, until, reason, alive)?;
         let bucket = match applied {
             Applied::Yes => &mut self.report.reclaim_deferred,
             Applied::LostRace => &mut self.report.lost_race,
@@ -208,12 +140,7 @@ impl<S: BoardStore> Sweeper<'_, S> {
         }
     }
 
-    fn release(
-        &mut self,
-        release: Release,
-        task: &TaskId,
-        bucket: impl FnOnce(&mut Report) -> &mut Vec<TaskId>,
-    ) -> SweepResult {
+    fn release(&mut self, release: Release, task: &TaskId, end: &AttemptEnd) -> SweepResult {
         let applied = match release {
             Release::LostRace => Applied::LostRace,
             Release::Requeued { .. } => Applied::Yes,
@@ -222,6 +149,6 @@ impl<S: BoardStore> Sweeper<'_, S> {
                 Applied::Yes
             }
         };
-        self.settle(applied, task, bucket)
+        self.settle(applied, task, |report| report.ended(end))
     }
 }

@@ -21,9 +21,7 @@ const PLAN_SECONDS: i64 = 120;
 /// Whether there is more to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Call again.
     More,
-    /// The tick is over.
     Done,
 }
 
@@ -35,7 +33,6 @@ pub struct Tick {
     lock: String,
     stage: Stage,
     queue: VecDeque<Action>,
-    /// What became of workers that had to be terminated.
     ended: BTreeMap<TaskId, Termination>,
     /// Whether an action about a running card did not go as planned.
     diverged: bool,
@@ -51,9 +48,7 @@ enum Stage {
     Plan {
         again: bool,
     },
-    /// Terminate the workers that the plan names.
     Terminate,
-    /// Apply the next action.
     Act,
     /// A card is claimed and needs a workspace.
     Claimed(Box<Start>),
@@ -267,12 +262,7 @@ impl Tick {
                 }
                 self.report.reclaim_deferred.push(task);
             }
-            Action::Adopt { .. }
-            | Action::Extend { .. }
-            | Action::Reclaim { .. }
-            | Action::ReclaimSilent { .. }
-            | Action::RecordExit { .. }
-            | Action::TimeOut { .. } => {}
+            Action::Adopt { .. } | Action::Extend { .. } | Action::EndAttempt { .. } => {}
         }
         Ok(Stage::Act)
     }

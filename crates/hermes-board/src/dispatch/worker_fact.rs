@@ -4,7 +4,7 @@
 //! machine is judged by its processes, one started in an earlier boot is gone, and of workers on
 //! other machines nothing is known but the claim.
 
-use crate::Claimer;
+use crate::claim_lock::is_same_host;
 use crate::model::{RunId, TaskId, WorkerExit, WorkerIdentity};
 use crate::plan::{WorkerFact, WorkerRef};
 use crate::store::RunningTask;
@@ -30,18 +30,16 @@ pub trait Processes {
 /// Live processes of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptProcesses {
-    /// There are none.
     None,
-    /// The worker itself is alive.
     Worker(WorkerRef),
     /// Only processes that the worker started are alive.
     ChildrenOnly,
 }
 
-/// What is known of the worker of a card in progress.
+/// What is known of the worker of a card in progress. `own_lock` is a lock of this machine.
 pub fn worker_fact(
     running: &RunningTask,
-    claimer: &Claimer,
+    own_lock: &str,
     processes: &impl Processes,
 ) -> WorkerFact {
     let task = &running.card.id;
@@ -49,7 +47,7 @@ pub fn worker_fact(
         .claim
         .lock
         .as_deref()
-        .is_some_and(|lock| claimer.shares_host_with(lock));
+        .is_some_and(|lock| is_same_host(own_lock, lock));
     let same_boot = running
         .identity
         .as_ref()

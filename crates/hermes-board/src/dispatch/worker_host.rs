@@ -33,25 +33,17 @@ pub trait WorkerHost {
 /// A worker to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkerSpawnRequest<'a> {
-    /// The card, as it was claimed.
     pub task: &'a Task,
-    /// The attempt.
     pub run: RunId,
-    /// The claim.
     pub lock: &'a str,
-    /// The workspace.
     pub workspace: &'a ResolvedWorkspace,
-    /// Whether the worker reviews the card.
     pub review: bool,
-    /// Whether the card was never claimed before, so that nothing of an earlier attempt can run.
     pub is_first_attempt: bool,
 }
 
 /// A started worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpawnedWorker {
-    /// Process id.
     pub pid: u32,
-    /// Tells the worker from a later process with the same id.
     pub identity: Option<WorkerIdentity>,
 }

@@ -18,9 +18,7 @@ const NAME_LENGTH: usize = 200;
 pub struct NewFile<'a> {
     /// Name for people; directories in it are dropped.
     pub name: &'a str,
-    /// Kind of content.
     pub content_type: Option<&'a str>,
-    /// Who attaches it.
     pub uploaded_by: Option<&'a str>,
 }
 
@@ -93,7 +91,7 @@ pub fn detach(store: &mut SqliteBoard, number: i64) -> Result<Attachment> {
         }
         None => tracing::warn!(
             path = %attachment.stored_path.display(),
-            "the file of an attachment lies elsewhere and is kept"
+            "the file of an attachment is outside the board and was kept"
         ),
     }
     Ok(attachment)

@@ -1,55 +1,35 @@
 //! Removing scratch workspaces and the files of cards that are gone.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::Result;
-use crate::boards::{Board, BoardHome};
+use crate::boards::{Board, BoardHome, entries};
 use crate::model::TaskId;
 
-/// What became of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cleaned {
-    /// The workspace was removed.
-    Removed(PathBuf),
-    /// There was none.
-    Absent,
-    /// It is outside the directories of boards.
-    Foreign(PathBuf),
-    /// It could not be removed; garbage collection will find it.
-    Failed(PathBuf, String),
-}
-
-/// Removes scratch workspaces that are no longer needed. Only directories strictly below a root of
-/// scratch workspaces are removed; a directory of the user that a card calls scratch is kept.
-pub fn remove_finished_workspaces(
+/// Removes scratch workspaces that are no longer needed; returns how many. Only directories strictly
+/// below a root of scratch workspaces are removed; a directory of the user that a card calls scratch
+/// is kept, and what cannot be removed is left to garbage collection.
+pub(crate) fn remove_finished_workspaces(
     home: &BoardHome,
     finished: &[(TaskId, PathBuf)],
-) -> Vec<(TaskId, Cleaned)> {
-    finished
-        .iter()
-        .map(|(task, path)| (task.clone(), remove(home, task, &home.expand(path))))
-        .collect()
-}
-
-fn remove(home: &BoardHome, task: &TaskId, path: &Path) -> Cleaned {
-    if !path.is_dir() {
-        return Cleaned::Absent;
-    }
-    let Some(scratch) = home.managed_scratch(path) else {
-        tracing::warn!(
-            %task,
-            path = %path.display(),
-            "kept a scratch workspace outside the board"
-        );
-        return Cleaned::Foreign(path.to_owned());
-    };
-    match hermes_fs::remove_tree(&scratch.path) {
-        Ok(()) => Cleaned::Removed(scratch.path),
-        Err(error) => {
-            tracing::warn!(%task, %error, "could not remove a scratch workspace");
-            Cleaned::Failed(scratch.path, error.to_string())
+) -> usize {
+    let mut removed = 0;
+    for (task, path) in finished {
+        let path = home.expand(path);
+        if !path.is_dir() {
+            continue;
+        }
+        let Some(scratch) = home.managed_scratch(&path) else {
+            let path = path.display();
+            tracing::warn!(%task, %path, "kept a scratch workspace outside the board");
+            continue;
+        };
+        match hermes_fs::remove_tree(&scratch.path) {
+            Ok(()) => removed += 1,
+            Err(error) => tracing::warn!(%task, %error, "could not remove a scratch workspace"),
         }
     }
+    removed
 }
 
 /// Removes the files of a card that was deleted: attachments, logs, exit record. Its workspace goes
@@ -62,12 +42,7 @@ pub fn discard_card_files(board: &Board, task: &TaskId) -> Result<()> {
     let Some(name) = log.file_name().and_then(|name| name.to_str()) else {
         return Ok(());
     };
-    let entries = match hermes_fs::read_dir(&board.logs) {
-        Ok(entries) => entries,
-        Err(error) if error.is_not_found() => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    for entry in entries {
+    for entry in entries(&board.logs)? {
         let rotated = entry
             .name
             .to_str()

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use hermes_fs::Kind;
 
-use crate::boards::BoardHome;
-use crate::files::cleanup::{Cleaned, remove_finished_workspaces};
+use crate::boards::{BoardHome, entries, resolved};
+use crate::files::cleanup::remove_finished_workspaces;
 use crate::{Result, SqliteBoard};
 
 const DAY_SECONDS: u64 = 86_400;
@@ -38,7 +38,6 @@ impl Default for Retention {
 pub struct GarbageReport {
     /// Scratch workspaces of archived cards.
     pub workspaces: usize,
-    /// Events.
     pub events: usize,
     /// Logs and exit records.
     pub logs: usize,
@@ -59,15 +58,12 @@ pub fn collect_garbage(
     let mut report = GarbageReport::default();
     let archived = store.archived_scratch()?;
     // Only below this board's own root: other boards have their own collection.
-    let root = crate::boards::resolved(&store.board().workspaces);
+    let root = resolved(&store.board().workspaces);
     let own: Vec<_> = archived
         .into_iter()
-        .filter(|(_, path)| crate::boards::resolved(&home.expand(path)).starts_with(&root))
+        .filter(|(_, path)| resolved(&home.expand(path)).starts_with(&root))
         .collect();
-    report.workspaces = remove_finished_workspaces(home, &own)
-        .iter()
-        .filter(|(_, cleaned)| matches!(cleaned, Cleaned::Removed(_)))
-        .count();
+    report.workspaces = remove_finished_workspaces(home, &own);
     report.events = store.forget_old_events(i64::from(retention.event_days) * 86_400)?;
     report.rows = store.forget_orphans()?;
     report.logs = remove_old_files(&store.board().logs, retention.log_days)?;
@@ -99,7 +95,7 @@ fn remove_unnamed_attachments(store: &SqliteBoard) -> Result<usize> {
             continue;
         }
         for file in entries(&card.path)? {
-            let path = crate::boards::resolved(&file.path);
+            let path = resolved(&file.path);
             let known = named.contains(&path) || named.contains(&file.path);
             if file.kind == Kind::File && !known && is_older(&file.path, 1) {
                 hermes_fs::remove_file_if_present(&file.path)?;
@@ -121,14 +117,6 @@ fn remove_old_archives(directory: &Path, days: u32) -> Result<usize> {
         }
     }
     Ok(removed)
-}
-
-fn entries(directory: &Path) -> Result<Vec<hermes_fs::Entry>> {
-    match hermes_fs::read_dir(directory) {
-        Ok(entries) => Ok(entries),
-        Err(error) if error.is_not_found() => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn is_older(path: &Path, days: u32) -> bool {

@@ -9,7 +9,8 @@ mod cleanup;
 mod gc;
 
 pub use attach::{ATTACHMENT_LIMIT, NewFile, attach_bytes, attach_file, attachment_file, detach};
-pub use cleanup::{Cleaned, discard_card_files, remove_finished_workspaces};
+pub use cleanup::discard_card_files;
 pub use gc::{GarbageReport, Retention, collect_garbage};
 
 pub(crate) use attach::safe_name;
+pub(crate) use cleanup::remove_finished_workspaces;

@@ -19,7 +19,6 @@ pub struct Check {
 pub struct Checker {
     /// `<host>:<pid>`, as in a claim.
     pub lock: String,
-    /// Its number.
     pub pid: u32,
     /// Tells the process from a later one with the same id.
     pub identity: Option<WorkerIdentity>,
@@ -28,11 +27,9 @@ pub struct Checker {
 text_enum! {
     /// State of a session of checks.
     CheckState {
-        /// Being run.
         Pending = "pending",
         /// All passed; the card is done.
         Passed = "passed",
-        /// One did not pass.
         Failed = "failed",
         /// The process that ran them is gone, or the card changed meanwhile.
         Abandoned = "abandoned",
@@ -42,17 +39,13 @@ text_enum! {
 /// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckEvidence {
-    /// Position of the check.
     pub position: u32,
-    /// The command that was run.
     pub command: String,
     /// Its exit code; `None` if a signal or the time limit ended it, or it could not be started.
     pub exit_code: Option<i32>,
-    /// Whether the time limit ended it.
     pub timed_out: bool,
     /// The end of its output.
     pub output: String,
-    /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
 
@@ -75,21 +68,13 @@ impl CheckEvidence {
 /// One session of checks, begun by a completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckSession {
-    /// Its number.
     pub id: i64,
-    /// The card.
     pub task_id: TaskId,
-    /// The attempt that is to be completed.
     pub run_id: RunId,
-    /// The state.
     pub state: CheckState,
-    /// The process that runs the checks.
     pub checker: Checker,
-    /// When it began.
     pub started_at: i64,
-    /// When it ended.
     pub ended_at: Option<i64>,
-    /// Results so far.
     pub results: Vec<CheckEvidence>,
 }
 
@@ -97,7 +82,6 @@ pub struct CheckSession {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckMark {
-    /// It has none.
     None,
     /// It has some and is not done.
     Open,

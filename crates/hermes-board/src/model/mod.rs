@@ -2,7 +2,6 @@
 
 mod assignee;
 mod check;
-mod id;
 mod records;
 mod skills;
 mod status;
@@ -10,9 +9,9 @@ mod task;
 mod termination;
 pub(crate) mod text_enum;
 
+pub use crate::id::{RunId, TaskId};
 pub use assignee::Assignee;
 pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker};
-pub use id::{RunId, TaskId};
 pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
 pub use skills::SkillList;
 pub use status::{BlockKind, Outcome, Status, WorkspaceKind};

@@ -2,89 +2,38 @@
 
 use crate::model::text_enum::text_enum;
 
-/// Status of a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
-    /// To be specified.
-    Triage,
-    /// Waits for its parents.
-    Todo,
-    /// Scheduled for later.
-    Scheduled,
-    /// Ready for a worker.
-    Ready,
-    /// Claimed by a worker.
-    Running,
-    /// Waits for a person.
-    Blocked,
-    /// Waits for a reviewer.
-    Review,
-    /// Finished.
-    Done,
-    /// Archived.
-    Archived,
-    /// A status of a newer program. Such a card is shown and otherwise left alone.
-    Unknown,
+text_enum! {
+    /// Status of a card, in the order of the columns.
+    Status {
+        /// To be specified.
+        Triage = "triage",
+        /// Waits for its parents.
+        Todo = "todo",
+        Scheduled = "scheduled",
+        Ready = "ready",
+        /// Claimed by a worker.
+        Running = "running",
+        /// Waits for a person.
+        Blocked = "blocked",
+        /// Waits for a reviewer.
+        Review = "review",
+        Done = "done",
+        Archived = "archived",
+    } else {
+        /// A status of a newer program. Such a card is shown and otherwise left alone.
+        Unknown = "unknown"
+    }
 }
 
 impl Status {
-    /// All but [`Self::Unknown`], in the order of the columns.
-    pub const ALL: &'static [Self] = &[
-        Self::Triage,
-        Self::Todo,
-        Self::Scheduled,
-        Self::Ready,
-        Self::Running,
-        Self::Blocked,
-        Self::Review,
-        Self::Done,
-        Self::Archived,
-    ];
-
-    /// The status with this name; `None` for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|status| status.as_str() == text)
-    }
-
     /// As [`Self::parse`], for a text from the database.
     pub fn from_database(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self::Unknown)
     }
 
-    /// The name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Triage => "triage",
-            Self::Todo => "todo",
-            Self::Scheduled => "scheduled",
-            Self::Ready => "ready",
-            Self::Running => "running",
-            Self::Blocked => "blocked",
-            Self::Review => "review",
-            Self::Done => "done",
-            Self::Archived => "archived",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Whether a parent in this status holds its children back no longer.
     pub const fn satisfies_children(self) -> bool {
         matches!(self, Self::Done | Self::Archived)
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl serde::Serialize for Status {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.as_str())
     }
 }
 
@@ -111,7 +60,6 @@ text_enum! {
         Scratch = "scratch",
         /// A directory that stays.
         Dir = "dir",
-        /// A git worktree.
         Worktree = "worktree",
     }
 }
@@ -119,27 +67,20 @@ text_enum! {
 text_enum! {
     /// How an attempt ended.
     Outcome {
-        /// The card is done.
         Completed = "completed",
-        /// The worker or a person blocked the card.
         Blocked = "blocked",
         /// The worker was gone.
         Crashed = "crashed",
         /// The worker exceeded its time or turn limit.
         TimedOut = "timed_out",
-        /// No worker could be started.
         SpawnFailed = "spawn_failed",
         /// No worker could be started, once too often.
         GaveUp = "gave_up",
         /// The worker sent no heartbeats.
         Stale = "stale",
-        /// The card was scheduled for later.
         Scheduled = "scheduled",
-        /// The card was reclaimed.
         Reclaimed = "reclaimed",
-        /// The provider's quota was used up.
         RateLimited = "rate_limited",
-        /// The work did not pass the card's checks.
         CheckFailed = "check_failed",
     }
 }

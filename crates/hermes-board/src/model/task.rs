@@ -8,11 +8,8 @@ use crate::model::{RunId, Status, TaskId, WorkspaceKind};
 /// print.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Task {
-    /// Its name.
     pub id: TaskId,
-    /// One line.
     pub title: String,
-    /// The description.
     pub body: Option<String>,
     /// Assignee: a profile or a lane.
     pub assignee: Option<String>,
@@ -27,19 +24,14 @@ pub struct Task {
     pub workspace_kind: String,
     /// Requested directory, then the resolved one.
     pub workspace_path: Option<String>,
-    /// Branch of a worktree.
     pub branch_name: Option<String>,
-    /// Project it belongs to.
     pub project_id: Option<String>,
-    /// Who created it.
     pub created_by: Option<String>,
-    /// When it was created.
     pub created_at: i64,
     /// When it was first claimed.
     pub started_at: Option<i64>,
     /// When it was last finished.
     pub completed_at: Option<i64>,
-    /// Short result.
     pub result: Option<String>,
     /// Skills its worker loads; `None` if none were given.
     #[serde(serialize_with = "list_or_empty")]
@@ -54,31 +46,20 @@ pub struct Task {
     pub current_step_key: Option<String>,
     /// Who works on it, `<host>:<pid>`.
     pub claim_lock: Option<String>,
-    /// When that claim ends.
     pub claim_expires: Option<i64>,
-    /// Its worker.
     pub worker_pid: Option<i64>,
-    /// The open attempt.
     pub current_run_id: Option<RunId>,
-    /// Failures since the last success.
     pub consecutive_failures: i64,
-    /// What the last one was.
     pub last_failure_error: Option<String>,
-    /// Longest time of an attempt.
     pub max_runtime_seconds: Option<i64>,
-    /// Model for its worker.
     pub model_override: Option<String>,
     /// Whether its worker goes on until a judge finds the goal reached.
     pub goal_mode: bool,
-    /// Most turns of such a worker.
     pub goal_max_turns: Option<i64>,
-    /// Why it was last blocked.
     pub block_kind: Option<String>,
     /// How often it was blocked for the same reason.
     pub block_recurrences: i64,
-    /// Idempotency key.
     pub idempotency_key: Option<String>,
-    /// Last heartbeat of its worker.
     pub last_heartbeat_at: Option<i64>,
     /// Time before which it is not worked on.
     pub scheduled_at: Option<i64>,
@@ -87,7 +68,6 @@ pub struct Task {
 /// Status of a card with the text it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskState {
-    /// The status.
     pub status: Status,
     /// The text, which differs only if the status is unknown.
     pub word: String,
@@ -122,7 +102,6 @@ impl Task {
 /// A card with its links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkedTask {
-    /// The card.
     #[serde(flatten)]
     pub task: Task,
     /// Cards it waits for.

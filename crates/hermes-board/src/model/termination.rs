@@ -1,7 +1,7 @@
 //! Workers as processes: who they are, how they ended, what was done to end them.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::model::{Object, object};
 
@@ -12,15 +12,12 @@ use crate::model::{Object, object};
     reason = "the report has these five facts in the reference"
 )]
 pub struct Termination {
-    /// The worker.
     pub prev_pid: Option<u32>,
-    /// Whether it ran on this machine.
     pub host_local: bool,
     /// Whether it was signalled.
     pub termination_attempted: bool,
     /// Whether nothing of it is left.
     pub terminated: bool,
-    /// Whether that took SIGKILL.
     pub sigkill: bool,
 }
 
@@ -46,15 +43,12 @@ pub struct WorkerIdentity {
 impl WorkerIdentity {
     /// Finds the identity in the metadata of an open attempt.
     pub(crate) fn from_metadata(metadata: &Object) -> Option<Self> {
-        Some(Self {
-            start: metadata.get("start")?.as_u64()?,
-            boot_id: metadata.get("boot_id")?.as_str()?.to_owned(),
-        })
+        Self::deserialize(metadata).ok()
     }
 
-    pub(crate) fn add_to(&self, object: &mut Object) {
-        object.insert("start".to_owned(), json!(self.start));
-        object.insert("boot_id".to_owned(), json!(self.boot_id));
+    /// The metadata of an attempt of this worker.
+    pub(crate) fn to_object(&self) -> Object {
+        object(json!(self))
     }
 
     /// Finds the dispatcher that claimed a card for a worker that is not recorded yet.
@@ -64,9 +58,7 @@ impl WorkerIdentity {
 
     /// The metadata of an attempt whose worker is about to be started by this process.
     pub(crate) fn as_dispatcher(&self) -> Object {
-        let mut own = Object::new();
-        self.add_to(&mut own);
-        Object::from_iter([(DISPATCHER.to_owned(), Value::Object(own))])
+        object(json!({ DISPATCHER: self }))
     }
 }
 
@@ -75,7 +67,6 @@ impl WorkerIdentity {
 pub enum WorkerExit {
     /// With this code; 0 is a protocol violation, 75 a used-up quota.
     Code(i32),
-    /// By this signal.
     Signal(i32),
     /// The worker is gone; its exit is unknown.
     Unknown,

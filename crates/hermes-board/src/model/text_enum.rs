@@ -1,16 +1,19 @@
 //! Enums that are texts in the database.
 
-/// Defines an enum whose variants are texts: parsing, printing and serialising.
+/// Defines an enum whose variants are texts: parsing, printing and serialising. A variant after
+/// `else` is printed only: it stands for texts of newer programs.
 macro_rules! text_enum {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }
+        $(else { $(#[$other_doc:meta])* $other:ident = $other_text:literal })?) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            $($(#[$doc])* $variant),+
+            $($(#[$doc])* $variant,)+
+            $($(#[$other_doc])* $other,)?
         }
 
         impl $name {
-            /// Every variant.
+            /// Every variant that can be parsed.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The variant of a text; `None` for any other.
@@ -24,7 +27,8 @@ macro_rules! text_enum {
             /// The text.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $text),+
+                    $(Self::$variant => $text,)+
+                    $(Self::$other => $other_text,)?
                 }
             }
         }

@@ -1,111 +1,44 @@
 //! The actions of a plan, in the order in which they are applied.
 
-use crate::model::{Assignee, TaskId, WorkerExit};
+use crate::model::{Assignee, TaskId};
 use crate::plan::{Facts, Report, WorkerRef};
-use crate::store::{ClaimFrom, ClaimSeen, FailurePolicy, Guarded, Silence, Snapshot};
+use crate::store::{AttemptEnd, ClaimFrom, ClaimSeen, Guarded, Snapshot};
 
 /// One action. Each becomes at most one write to the board, after a worker has been terminated where
-/// `end` asks for it, except [`Action::Start`], which takes several.
+/// `worker` asks for it, except [`Action::Start`], which takes several.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Records a live worker that nobody recorded.
-    Adopt {
-        /// The worker.
-        worker: WorkerRef,
-    },
+    Adopt { worker: WorkerRef },
     /// Extends the claim of a live worker.
     Extend {
-        /// The card.
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
-        /// The new expiry.
         until: i64,
     },
-    /// Reclaims a card whose claim expired.
-    Reclaim {
-        /// The card.
+    /// Ends the attempt at a running card.
+    EndAttempt {
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
-        /// Whether the worker is alive without heartbeats.
-        heartbeat_stale: bool,
-        /// Its worker.
-        end: EndWorker,
-    },
-    /// Reclaims a card whose worker sends no heartbeats.
-    ReclaimSilent {
-        /// The card.
-        task: TaskId,
-        /// Its claim.
-        seen: ClaimSeen,
-        /// How silent it was.
-        silence: Silence,
-        /// Its worker.
-        end: EndWorker,
-    },
-    /// Records the exit of a worker that left its card running.
-    RecordExit {
-        /// The card.
-        task: TaskId,
-        /// Its claim.
-        seen: ClaimSeen,
-        /// How it ended.
-        exit: WorkerExit,
-        /// When failures are too many.
-        policy: FailurePolicy,
-        /// What the worker left running.
-        end: EndWorker,
-    },
-    /// Terminates a worker that exceeded its time limit.
-    TimeOut {
-        /// The card.
-        task: TaskId,
-        /// Its claim.
-        seen: ClaimSeen,
-        /// How long it ran.
-        elapsed_seconds: i64,
-        /// How long it might.
-        limit_seconds: i64,
-        /// When failures are too many.
-        policy: FailurePolicy,
-        /// The worker.
-        end: EndWorker,
+        end: AttemptEnd,
+        worker: EndWorker,
     },
     /// Wakes scheduled cards whose time has come.
-    WakeDue {
-        /// Cards that are expected to wake.
-        expected: Vec<TaskId>,
-    },
+    WakeDue { expected: Vec<TaskId> },
     /// Promotes cards whose parents are finished.
     Promote {
-        /// Cards that are expected to be promoted.
         expected: Vec<TaskId>,
-        /// When failures are too many.
         failure_limit: i64,
     },
     /// Notes which cards the respawn guard holds back.
-    NoteGuarded {
-        /// The cards.
-        guarded: Vec<Guarded>,
-    },
+    NoteGuarded { guarded: Vec<Guarded> },
     /// Assigns a card to the configured profile.
-    AssignDefault {
-        /// The card.
-        task: TaskId,
-        /// The profile.
-        assignee: Assignee,
-    },
+    AssignDefault { task: TaskId, assignee: Assignee },
     /// Demotes a ready card with an open parent.
-    SendBack {
-        /// The card.
-        task: TaskId,
-    },
+    SendBack { task: TaskId },
     /// Claims a card and starts a worker for it.
     Start {
-        /// The card.
         task: TaskId,
-        /// The queue of the card.
         from: ClaimFrom,
         /// What an earlier attempt left running.
         leftover: Option<WorkerRef>,
@@ -126,7 +59,6 @@ pub enum EndWorker {
 /// What a tick would do, and what a dry run reports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// The actions, in order.
     pub actions: Vec<Action>,
     /// What will have happened if nobody interferes and every process obeys.
     pub report: Report,
@@ -137,28 +69,21 @@ impl Action {
     pub const fn is_sweep(&self) -> bool {
         matches!(
             self,
-            Self::Adopt { .. }
-                | Self::Extend { .. }
-                | Self::Reclaim { .. }
-                | Self::ReclaimSilent { .. }
-                | Self::RecordExit { .. }
-                | Self::TimeOut { .. }
+            Self::Adopt { .. } | Self::Extend { .. } | Self::EndAttempt { .. }
         )
     }
 
     /// The worker that has to be terminated first.
     pub fn worker_to_end(&self) -> Option<&WorkerRef> {
         match self {
-            Self::Reclaim { end, .. }
-            | Self::ReclaimSilent { end, .. }
-            | Self::RecordExit { end, .. }
-            | Self::TimeOut { end, .. } => match end {
-                EndWorker::Needed(worker) => Some(worker),
-                EndWorker::OutOfReach | EndWorker::Gone(_) => None,
-            },
+            Self::EndAttempt {
+                worker: EndWorker::Needed(worker),
+                ..
+            } => Some(worker),
             Self::Start { leftover, .. } => leftover.as_ref(),
             Self::Adopt { .. }
             | Self::Extend { .. }
+            | Self::EndAttempt { .. }
             | Self::WakeDue { .. }
             | Self::Promote { .. }
             | Self::NoteGuarded { .. }

@@ -35,26 +35,16 @@ pub enum WorkerFact {
     NotStarted,
     /// As [`Self::NotStarted`], and the dispatcher that claimed the card has exited.
     Abandoned,
-    /// The worker is alive.
     Alive {
         /// Seconds since it started, independent of the wall clock.
         age_seconds: Option<i64>,
     },
     /// The worker is alive, but its dispatcher died before it recorded the worker.
-    Unrecorded {
-        /// The worker, as it was found.
-        worker: WorkerRef,
-    },
+    Unrecorded { worker: WorkerRef },
     /// The worker exited, but processes that it started are alive.
-    Survivors {
-        /// How the worker exited.
-        exit: WorkerExit,
-    },
+    Survivors { exit: WorkerExit },
     /// No process of the worker is left.
-    Gone {
-        /// How the worker exited.
-        exit: WorkerExit,
-    },
+    Gone { exit: WorkerExit },
     /// The machine was restarted since.
     LostInRestart,
 }
@@ -62,12 +52,8 @@ pub enum WorkerFact {
 /// A worker as the board knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerRef {
-    /// Its card.
     pub task: TaskId,
-    /// Its attempt.
     pub run: Option<RunId>,
-    /// Process id.
     pub pid: Option<u32>,
-    /// Tells the worker from a later process with the same id.
     pub identity: Option<WorkerIdentity>,
 }

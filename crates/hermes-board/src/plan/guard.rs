@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde::Serialize;
 
 use crate::model::Outcome;
+use crate::model::text_enum::text_enum;
 use crate::plan::Limits;
 use crate::plan::age::since;
 use crate::store::GuardFacts;
@@ -20,46 +20,25 @@ const BLOCKER_SECONDS: i64 = 300;
 /// Longest such delay.
 const BLOCKER_SECONDS_MOST: i64 = 3600;
 
-/// Why a ready card is held back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GuardReason {
-    /// The last worker reached the quota of its provider.
-    RateLimitCooldown,
-    /// The last failure was about quota or permission.
-    BlockerAuth,
-    /// The card was completed recently and nobody asked for it again.
-    RecentSuccess,
-    /// A comment names a pull request.
-    ActivePr,
-    /// A worker of an earlier attempt is still alive.
-    PreviousWorkerAlive,
-}
-
-impl GuardReason {
-    /// The reason in events and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RateLimitCooldown => "rate_limit_cooldown",
-            Self::BlockerAuth => "blocker_auth",
-            Self::RecentSuccess => "recent_success",
-            Self::ActivePr => "active_pr",
-            Self::PreviousWorkerAlive => "previous_worker_alive",
-        }
-    }
-}
-
-impl Serialize for GuardReason {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.as_str())
+text_enum! {
+    /// Why a ready card is held back.
+    GuardReason {
+        /// The last worker reached the quota of its provider.
+        RateLimitCooldown = "rate_limit_cooldown",
+        /// The last failure was about quota or permission.
+        BlockerAuth = "blocker_auth",
+        /// The card was completed recently and nobody asked for it again.
+        RecentSuccess = "recent_success",
+        /// A comment names a pull request.
+        ActivePr = "active_pr",
+        PreviousWorkerAlive = "previous_worker_alive",
     }
 }
 
 /// A reason, and when it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// The reason.
     pub reason: GuardReason,
-    /// When the reason expires.
     pub until: i64,
 }
 

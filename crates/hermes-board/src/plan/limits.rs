@@ -1,4 +1,4 @@
-//! The limits of a dispatcher. [`crate::dispatch::DispatchSettings`] resolves them from the
+//! The limits of a dispatcher. [`crate::KanbanSettings`] resolves them from the
 //! configuration for every command and process.
 
 use crate::model::Assignee;
@@ -17,13 +17,9 @@ pub struct Limits {
     pub stale_timeout_seconds: i64,
     /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
-    /// Limit on running cards (`max_spawn`).
     pub max_spawn: Option<usize>,
-    /// Limit on running cards (`max_in_progress`).
     pub max_in_progress: Option<usize>,
-    /// Limit on running cards for one profile.
     pub max_in_progress_per_profile: Option<usize>,
-    /// Assignee of cards without one.
     pub default_assignee: Option<Assignee>,
 }
 
@@ -43,25 +39,16 @@ impl Default for Limits {
     }
 }
 
-/// The lowest limit on running cards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cap {
-    /// Key in the configuration.
-    pub name: &'static str,
-    /// Most cards.
-    pub limit: usize,
-}
-
 impl Limits {
-    /// The lowest limit on running cards.
-    pub fn lowest_cap(&self) -> Option<Cap> {
+    /// The lowest limit on running cards, with its key in the configuration.
+    pub(crate) fn lowest_cap(&self) -> Option<(&'static str, usize)> {
         let caps = [
             ("max_in_progress", self.max_in_progress),
             ("max_spawn", self.max_spawn),
         ];
         caps.into_iter()
-            .filter_map(|(name, limit)| limit.map(|limit| Cap { name, limit }))
-            .min_by_key(|cap| cap.limit)
+            .filter_map(|(name, limit)| Some((name, limit?)))
+            .min_by_key(|(_, limit)| *limit)
     }
 }
 
@@ -92,7 +79,7 @@ mod tests {
             ..Limits::default()
         };
         assert_eq!(limits(None, None).lowest_cap(), None);
-        let lowest = |a, b| limits(a, b).lowest_cap().map(|cap| (cap.name, cap.limit));
+        let lowest = |a, b| limits(a, b).lowest_cap();
         assert_eq!(lowest(Some(3), None), Some(("max_spawn", 3)));
         assert_eq!(lowest(Some(3), Some(2)), Some(("max_in_progress", 2)));
         assert_eq!(lowest(Some(2), Some(2)), Some(("max_in_progress", 2)));

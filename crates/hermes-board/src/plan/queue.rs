@@ -237,12 +237,12 @@ impl<'a, 'p> Queue<'a, 'p> {
             .input
             .limits
             .lowest_cap()
-            .filter(|cap| self.in_progress >= cap.limit);
-        if let Some(cap) = reached {
+            .filter(|(_, limit)| self.in_progress >= *limit);
+        if let Some((cap, limit)) = reached {
             self.plan.report.skipped_capped.push(Capped {
                 task_id: card.id.clone(),
-                cap: cap.name,
-                limit: cap.limit,
+                cap,
+                limit,
                 current: self.in_progress,
             });
         }

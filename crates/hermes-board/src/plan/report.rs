@@ -5,8 +5,9 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::model::TaskId;
+use crate::model::{TaskId, WorkerExit};
 use crate::plan::GuardReason;
+use crate::store::AttemptEnd;
 
 /// Buckets of one tick. In a dry run they say what would happen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -16,7 +17,6 @@ pub struct Report {
     pub reclaimed: Vec<TaskId>,
     /// Cards whose worker exited without completing them.
     pub crashed: Vec<TaskId>,
-    /// Cards whose worker exceeded its time limit.
     pub timed_out: Vec<TaskId>,
     /// Cards whose worker sent no heartbeats.
     pub stale: Vec<TaskId>,
@@ -25,48 +25,34 @@ pub struct Report {
     /// Cards that became ready. Serialises to their number.
     #[serde(serialize_with = "count")]
     pub promoted: Vec<TaskId>,
-    /// Workers that were started.
     pub spawned: Vec<Started>,
-    /// Ready cards without assignee.
     pub skipped_unassigned: Vec<TaskId>,
     /// Ready cards whose assignee is no profile.
     pub skipped_nonspawnable: Vec<TaskId>,
-    /// Ready cards of a profile that reached its limit.
     pub skipped_per_profile_capped: Vec<ProfileCapped>,
-    /// Cards that were assigned to the configured profile.
     pub auto_assigned_default: Vec<TaskId>,
-    /// Cards whose worker reached a quota.
     pub rate_limited: Vec<TaskId>,
-    /// Ready cards that the guard holds back.
     pub respawn_guarded: Vec<HeldBack>,
-    /// Cards for which no worker could be started.
     pub spawn_failed: Vec<NotStarted>,
     /// Another dispatcher is active on this board; nothing was done.
     pub skipped_locked: bool,
-    /// Ready cards that wait for a limit on running cards.
     pub skipped_capped: Vec<Capped>,
-    /// Ready cards that are scheduled for later.
     pub skipped_scheduled: Vec<TooEarly>,
-    /// Scheduled cards whose time has come.
     pub woken: Vec<TaskId>,
     /// Ready cards that wait for a parent again.
     pub sent_back: Vec<TaskId>,
     /// Cards whose live worker was not recorded.
     pub adopted: Vec<TaskId>,
-    /// Cards whose claim was extended because the worker is alive.
     pub extended: Vec<TaskId>,
     /// Cards whose worker could not be terminated.
     pub reclaim_deferred: Vec<TaskId>,
-    /// Cards that somebody else changed first.
     pub lost_race: Vec<TaskId>,
 }
 
 /// A worker that was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Started {
-    /// The card.
     pub task_id: TaskId,
-    /// Its profile.
     pub assignee: String,
     /// The workspace; empty in a dry run.
     pub workspace: String,
@@ -75,53 +61,39 @@ pub struct Started {
 /// A card that waits for its profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProfileCapped {
-    /// The card.
     pub task_id: TaskId,
-    /// Its profile.
     pub assignee: String,
-    /// Running cards of the profile.
     pub current: usize,
 }
 
 /// A card that waits for a limit on running cards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capped {
-    /// The card.
     pub task_id: TaskId,
-    /// The limit that was reached.
     pub cap: &'static str,
-    /// Its value.
     pub limit: usize,
-    /// Running cards.
     pub current: usize,
 }
 
 /// A card that the guard holds back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HeldBack {
-    /// The card.
     pub task_id: TaskId,
-    /// Why.
     pub reason: GuardReason,
-    /// Until when.
     pub until: i64,
 }
 
 /// A card that is scheduled for later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TooEarly {
-    /// The card.
     pub task_id: TaskId,
-    /// When.
     pub at: i64,
 }
 
 /// A card for which no worker could be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotStarted {
-    /// The card.
     pub task_id: TaskId,
-    /// Why.
     pub error: String,
 }
 
@@ -131,6 +103,20 @@ impl Report {
         Self {
             skipped_locked: true,
             ..Self::default()
+        }
+    }
+
+    /// The cards whose attempt ended like this.
+    pub(crate) fn ended(&mut self, end: &AttemptEnd) -> &mut Vec<TaskId> {
+        match end {
+            AttemptEnd::Expired { .. } => &mut self.reclaimed,
+            AttemptEnd::Silent(_) => &mut self.stale,
+            AttemptEnd::Exited {
+                exit: WorkerExit::Code(WorkerExit::QUOTA_WALL),
+                ..
+            } => &mut self.rate_limited,
+            AttemptEnd::Exited { .. } => &mut self.crashed,
+            AttemptEnd::TimedOut { .. } => &mut self.timed_out,
         }
     }
 

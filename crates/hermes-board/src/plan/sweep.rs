@@ -12,7 +12,7 @@ use crate::plan::action::PlanInput;
 use crate::plan::age::since;
 use crate::plan::queue::Waiting;
 use crate::plan::{Action, EndWorker, Plan, WorkerFact, WorkerRef};
-use crate::store::{EndedRun, FailurePolicy, RunningTask, Silence};
+use crate::store::{AttemptEnd, EndedRun, FailurePolicy, RunningTask, Silence};
 
 /// How old a heartbeat may be.
 const HEARTBEAT_SECONDS: i64 = 3600;
@@ -25,7 +25,6 @@ const SYSTEMIC: usize = 3;
 pub(super) struct SweepResult<'a> {
     /// Cards that are ready now.
     pub(super) freed: Vec<Waiting<'a>>,
-    /// Cards that are still running.
     pub(super) running: Vec<&'a RunningTask>,
 }
 
@@ -77,9 +76,7 @@ enum Decision {
     Keep,
     /// The card is ready again.
     Freed {
-        /// Outcome of the attempt.
         outcome: Outcome,
-        /// Failures in a row.
         failures: i64,
     },
     Blocked,
@@ -111,7 +108,8 @@ impl<'a> Card<'a> {
         }
     }
 
-    fn end(&self) -> EndWorker {
+    /// What to do about the worker before the card is released.
+    fn end_worker(&self) -> EndWorker {
         match self.fact {
             WorkerFact::OtherHost | WorkerFact::NotStarted | WorkerFact::Abandoned => {
                 EndWorker::OutOfReach
@@ -231,21 +229,26 @@ impl<'a> Sweep<'a, '_> {
         });
     }
 
+    fn end_attempt(&mut self, card: &Card<'_>, end: AttemptEnd) {
+        let task = card.task.card.id.clone();
+        self.plan.report.ended(&end).push(task.clone());
+        self.plan.actions.push(Action::EndAttempt {
+            task,
+            seen: card.task.claim.clone(),
+            end,
+            worker: card.end_worker(),
+        });
+    }
+
     fn claim_expired(&mut self, card: &Card<'a>) -> Decision {
         let now = self.input.now;
-        let task = card.task;
         let lives_on =
             matches!(card.fact, WorkerFact::Alive { .. }) && !card.is_heartbeat_stale(now);
         if lives_on || card.has_known_exit() || !self.is_expired(card) {
             return Decision::Keep;
         }
-        self.plan.report.reclaimed.push(task.card.id.clone());
-        self.plan.actions.push(Action::Reclaim {
-            task: task.card.id.clone(),
-            seen: task.claim.clone(),
-            heartbeat_stale: card.is_heartbeat_stale(now),
-            end: card.end(),
-        });
+        let heartbeat_stale = card.is_heartbeat_stale(now);
+        self.end_attempt(card, AttemptEnd::Expired { heartbeat_stale });
         card.freed(Outcome::Reclaimed)
     }
 
@@ -293,18 +296,13 @@ impl<'a> Sweep<'a, '_> {
         if is_fresh || !is_ours || card.has_known_exit() {
             return Decision::Keep;
         }
-        self.plan.report.stale.push(task.card.id.clone());
-        self.plan.actions.push(Action::ReclaimSilent {
-            task: task.card.id.clone(),
-            seen: task.claim.clone(),
-            silence: Silence {
-                elapsed_seconds,
-                last_heartbeat_at: task.last_heartbeat_at,
-                heartbeat_age_seconds,
-                timeout_seconds,
-            },
-            end: card.end(),
-        });
+        let silence = Silence {
+            elapsed_seconds,
+            last_heartbeat_at: task.last_heartbeat_at,
+            heartbeat_age_seconds,
+            timeout_seconds,
+        };
+        self.end_attempt(card, AttemptEnd::Silent(silence));
         card.freed(Outcome::Stale)
     }
 
@@ -349,21 +347,10 @@ impl<'a> Sweep<'a, '_> {
             limit: self.input.limits.failure_limit,
             systemic: !restarted && systemic.contains(&exit),
         };
-        let id = task.card.id.clone();
-        self.plan.actions.push(Action::RecordExit {
-            task: id.clone(),
-            seen: task.claim.clone(),
-            exit,
-            policy,
-            end: card.end(),
-        });
+        self.end_attempt(card, AttemptEnd::Exited { exit, policy });
         match exit {
-            WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
-                self.plan.report.rate_limited.push(id);
-                card.freed(Outcome::RateLimited)
-            }
+            WorkerExit::Code(WorkerExit::QUOTA_WALL) => card.freed(Outcome::RateLimited),
             WorkerExit::Code(0) => {
-                self.plan.report.crashed.push(id);
                 let limit = task
                     .card
                     .max_retries
@@ -375,7 +362,6 @@ impl<'a> Sweep<'a, '_> {
                 }
             }
             WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => {
-                self.plan.report.crashed.push(id);
                 failed(task, policy, Outcome::Crashed)
             }
         }
@@ -392,15 +378,12 @@ impl<'a> Sweep<'a, '_> {
             return Decision::Keep;
         }
         let policy = FailurePolicy::with_limit(self.input.limits.failure_limit);
-        self.plan.report.timed_out.push(task.card.id.clone());
-        self.plan.actions.push(Action::TimeOut {
-            task: task.card.id.clone(),
-            seen: task.claim.clone(),
+        let end = AttemptEnd::TimedOut {
             elapsed_seconds,
             limit_seconds,
             policy,
-            end: card.end(),
-        });
+        };
+        self.end_attempt(card, end);
         failed(task, policy, Outcome::TimedOut)
     }
 }

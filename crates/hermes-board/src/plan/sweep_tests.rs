@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::testing::{ALIVE, NOW, Scene, gone, names};
 use super::{Action, EndWorker, Verdict, WorkerFact};
 use crate::model::{TaskId, WorkerExit};
-use crate::store::{FailurePolicy, RunningTask};
+use crate::store::{AttemptEnd, FailurePolicy, RunningTask};
 
 fn expired(running: &mut RunningTask) {
     running.claim.expires = Some(NOW - 1);
@@ -67,15 +67,16 @@ fn a_live_worker_with_stale_heartbeat_is_replaced() {
     let plan = scene.plan();
     assert_eq!(names(&plan.report.reclaimed), ["t"]);
     assert_eq!(plan.report.started(), ["t"]);
-    let Action::Reclaim {
-        heartbeat_stale,
-        end: EndWorker::Needed(worker),
+    let Action::EndAttempt {
+        end: AttemptEnd::Expired {
+            heartbeat_stale: true,
+        },
+        worker: EndWorker::Needed(worker),
         ..
     } = &plan.actions[0]
     else {
         panic!("{:?}", plan.actions)
     };
-    assert!(heartbeat_stale);
     assert_eq!(worker.pid, Some(4001));
 }
 
@@ -86,8 +87,8 @@ fn no_process_is_signalled_for_a_claim_of_another_host() {
         assert_eq!(names(&plan.report.reclaimed), ["t"]);
         assert!(matches!(
             &plan.actions[0],
-            Action::Reclaim {
-                end: EndWorker::OutOfReach,
+            Action::EndAttempt {
+                worker: EndWorker::OutOfReach,
                 ..
             }
         ));
@@ -239,7 +240,10 @@ fn three_equal_crashes_are_systemic() {
         .actions
         .iter()
         .filter_map(|action| match action {
-            Action::RecordExit { policy, .. } => Some(policy.systemic),
+            Action::EndAttempt {
+                end: AttemptEnd::Exited { policy, .. },
+                ..
+            } => Some(policy.systemic),
             _ => None,
         })
         .collect();
@@ -276,9 +280,9 @@ fn survivors_are_terminated_before_the_crash_is_recorded() {
     let exit = WorkerExit::Signal(9);
     let scene = Scene::new().running_with("t", WorkerFact::Survivors { exit }, expired);
     let plan = scene.plan();
-    let Action::RecordExit {
-        end: EndWorker::Needed(worker),
-        policy,
+    let Action::EndAttempt {
+        worker: EndWorker::Needed(worker),
+        end: AttemptEnd::Exited { policy, .. },
         ..
     } = &plan.actions[0]
     else {

@@ -4,59 +4,41 @@ use serde::Serialize;
 
 use crate::model::{Status, Task, TaskId, WorkerExit};
 use crate::plan::{Action, EndWorker, GuardReason, Plan};
-use crate::store::ClaimFrom;
+use crate::store::{AttemptEnd, ClaimFrom};
 
 /// One action of a tick about a card, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// A worker starts.
     Starts {
-        /// For whom.
         assignee: String,
-        /// Whether it reviews.
         review: bool,
         /// Whether what an earlier attempt left running is ended first.
         ends_leftovers: bool,
     },
-    /// It is given to the configured profile.
     AssignedByDefault {
-        /// The profile.
         assignee: String,
     },
-    /// It has no assignee.
     Unassigned,
     /// Its assignee is no profile.
     NotSpawnable,
-    /// Its profile is at its limit.
     ProfileBusy {
-        /// The profile.
         assignee: String,
-        /// How many cards it works on.
         current: usize,
     },
     /// The limit on running cards is reached.
     NoRoom {
-        /// The limit that was reached.
         cap: &'static str,
-        /// Its value.
         limit: usize,
-        /// How many cards are in progress.
         current: usize,
     },
-    /// The respawn guard holds it back.
     HeldBack {
-        /// Why.
         reason: GuardReason,
-        /// When that is over.
         until: i64,
     },
-    /// It is scheduled for later.
     TooEarly {
-        /// When.
         at: i64,
     },
-    /// Its scheduled time has come.
     Wakes,
     /// Its parents are finished.
     Promoted,
@@ -66,73 +48,51 @@ pub enum Verdict {
     Adopted,
     /// Its claim expired while its worker is alive.
     ClaimExtended {
-        /// The new end of the claim.
         until: i64,
     },
     /// Its claim expired.
     Reclaimed {
-        /// Whether its worker is ended.
         ends_worker: bool,
     },
     /// Its worker sent no heartbeats.
     Silent {
-        /// For how long it has been running.
         elapsed_seconds: i64,
     },
     /// Its worker exited without completing it.
     WorkerEnded {
-        /// With this code.
         exit_code: Option<i32>,
-        /// By this signal.
         signal: Option<i32>,
     },
-    /// Its worker exceeded its time limit.
     TimedOut {
-        /// How long it ran.
         elapsed_seconds: i64,
-        /// How long it might.
         limit_seconds: i64,
     },
-    /// It failed too often.
     FailedTooOften,
-    /// A worker is working on it.
     InProgress {
-        /// Who.
         lock: Option<String>,
-        /// Until when the claim lasts.
         until: Option<i64>,
     },
     /// It is ready and yet claimed.
     ClaimLeft {
-        /// Who.
         lock: String,
     },
-    /// It waits for these.
     WaitsFor {
-        /// Open parents.
         parents: Vec<TaskId>,
     },
-    /// It is scheduled.
     Parked {
         /// Until when; `None` until somebody unblocks it.
         until: Option<i64>,
     },
-    /// It waits for a person.
     Blocked {
-        /// Why, as a kind.
         kind: Option<String>,
-        /// Failures in a row.
         failures: i64,
-        /// The last one.
         last_error: Option<String>,
     },
-    /// It needs to be specified.
     Triage,
     /// It is done or archived.
     Finished,
     /// A newer program gave it a status that this one does not know.
     UnknownStatus {
-        /// The status.
         status: String,
     },
 }
@@ -154,31 +114,9 @@ impl Plan {
             Action::Extend { task, until, .. } if task == id => {
                 Some(Verdict::ClaimExtended { until: *until })
             }
-            Action::Reclaim { task, end, .. } if task == id => Some(Verdict::Reclaimed {
-                ends_worker: matches!(end, EndWorker::Needed(_)),
-            }),
-            Action::ReclaimSilent { task, silence, .. } if task == id => Some(Verdict::Silent {
-                elapsed_seconds: silence.elapsed_seconds,
-            }),
-            Action::RecordExit { task, exit, .. } if task == id => Some(Verdict::WorkerEnded {
-                exit_code: match exit {
-                    WorkerExit::Code(code) => Some(*code),
-                    WorkerExit::Signal(_) | WorkerExit::Unknown => None,
-                },
-                signal: match exit {
-                    WorkerExit::Signal(signal) => Some(*signal),
-                    WorkerExit::Code(_) | WorkerExit::Unknown => None,
-                },
-            }),
-            Action::TimeOut {
-                task,
-                elapsed_seconds,
-                limit_seconds,
-                ..
-            } if task == id => Some(Verdict::TimedOut {
-                elapsed_seconds: *elapsed_seconds,
-                limit_seconds: *limit_seconds,
-            }),
+            Action::EndAttempt {
+                task, end, worker, ..
+            } if task == id => Some(why_ended(end, worker)),
             Action::WakeDue { expected } if expected.contains(id) => Some(Verdict::Wakes),
             Action::Promote { expected, .. } if expected.contains(id) => Some(Verdict::Promoted),
             Action::AssignDefault { task, assignee } if task == id => {
@@ -241,6 +179,33 @@ impl Plan {
             .clone()
             .find(|row| row.task_id == *id)
             .map(|row| Verdict::TooEarly { at: row.at })
+    }
+}
+
+fn why_ended(end: &AttemptEnd, worker: &EndWorker) -> Verdict {
+    match *end {
+        AttemptEnd::Expired { .. } => Verdict::Reclaimed {
+            ends_worker: matches!(worker, EndWorker::Needed(_)),
+        },
+        AttemptEnd::Silent(silence) => Verdict::Silent {
+            elapsed_seconds: silence.elapsed_seconds,
+        },
+        AttemptEnd::Exited { exit, .. } => {
+            let (exit_code, signal) = match exit {
+                WorkerExit::Code(code) => (Some(code), None),
+                WorkerExit::Signal(signal) => (None, Some(signal)),
+                WorkerExit::Unknown => (None, None),
+            };
+            Verdict::WorkerEnded { exit_code, signal }
+        }
+        AttemptEnd::TimedOut {
+            elapsed_seconds,
+            limit_seconds,
+            ..
+        } => Verdict::TimedOut {
+            elapsed_seconds,
+            limit_seconds,
+        },
     }
 }
 

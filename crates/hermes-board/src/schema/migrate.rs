@@ -51,7 +51,7 @@ pub(crate) fn bring_up_to_date(connection: &Connection, now: i64) -> Result<()> 
     }
     rebuild_drifted(connection, &shape)?;
     for index in INDEXES {
-        connection.execute_batch(index.create)?;
+        connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index}"))?;
     }
     open_missing_runs(connection, now)?;
     rename_kinds(connection)

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use hermes_store::rusqlite::{Connection, Result};
 
-use crate::schema::tables::{INDEXES, TABLES};
+use crate::schema::tables::{INDEXES, TABLES, index_name};
 
 /// A column as the file declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Shape {
                     .all(|(column, _)| self.has(table.name, column))
         }) && INDEXES
             .iter()
-            .all(|index| self.indexes.contains(index.name))
+            .all(|index| self.indexes.contains(index_name(index)))
             && self.drifted().is_empty()
     }
 

@@ -11,12 +11,6 @@ pub(crate) struct Table {
     pub(crate) late: &'static [(&'static str, &'static str)],
 }
 
-/// An index, which may need a late column.
-pub(crate) struct Index {
-    pub(crate) name: &'static str,
-    pub(crate) create: &'static str,
-}
-
 pub(crate) const TABLES: &[Table] = &[
     Table {
         name: "tasks",
@@ -219,42 +213,30 @@ pub(crate) const TABLES: &[Table] = &[
     },
 ];
 
-macro_rules! index {
-    ($name:literal, $on:literal) => {
-        Index {
-            name: $name,
-            create: concat!("CREATE INDEX IF NOT EXISTS ", $name, " ON ", $on),
-        }
-    };
-}
-
-pub(crate) const INDEXES: &[Index] = &[
-    index!("idx_tasks_assignee_status", "tasks(assignee, status)"),
-    index!("idx_tasks_status", "tasks(status)"),
-    index!("idx_links_child", "task_links(child_id)"),
-    index!("idx_links_parent", "task_links(parent_id)"),
-    index!("idx_comments_task", "task_comments(task_id, created_at)"),
-    index!("idx_events_task", "task_events(task_id, created_at)"),
-    index!("idx_runs_task", "task_runs(task_id, started_at)"),
-    index!("idx_runs_status", "task_runs(status)"),
-    index!(
-        "idx_attachments_task",
-        "task_attachments(task_id, created_at)"
-    ),
-    index!("idx_notify_task", "kanban_notify_subs(task_id)"),
-    index!("idx_tasks_tenant", "tasks(tenant)"),
-    index!("idx_tasks_idempotency", "tasks(idempotency_key)"),
-    index!("idx_tasks_session_id", "tasks(session_id)"),
-    index!("idx_events_run", "task_events(run_id, id)"),
+/// Indexes: the name, and what stands behind it in `CREATE INDEX`.
+pub(crate) const INDEXES: &[&str] = &[
+    "idx_tasks_assignee_status ON tasks(assignee, status)",
+    "idx_tasks_status ON tasks(status)",
+    "idx_links_child ON task_links(child_id)",
+    "idx_links_parent ON task_links(parent_id)",
+    "idx_comments_task ON task_comments(task_id, created_at)",
+    "idx_events_task ON task_events(task_id, created_at)",
+    "idx_runs_task ON task_runs(task_id, started_at)",
+    "idx_runs_status ON task_runs(status)",
+    "idx_attachments_task ON task_attachments(task_id, created_at)",
+    "idx_notify_task ON kanban_notify_subs(task_id)",
+    "idx_tasks_tenant ON tasks(tenant)",
+    "idx_tasks_idempotency ON tasks(idempotency_key)",
+    "idx_tasks_session_id ON tasks(session_id)",
+    "idx_events_run ON task_events(run_id, id)",
     // Ours: the order of lists without a sort, the comments of a day, what a profile finished.
-    index!(
-        "hermes_tasks_order",
-        "tasks(priority DESC, created_at, id) WHERE status <> 'archived'"
-    ),
-    index!("hermes_comments_time", "task_comments(created_at)"),
-    index!(
-        "hermes_runs_completed",
-        "task_runs(profile, ended_at) WHERE outcome = 'completed'"
-    ),
-    index!("hermes_checks_open", "task_check_sessions(task_id, state)"),
+    "hermes_tasks_order ON tasks(priority DESC, created_at, id) WHERE status <> 'archived'",
+    "hermes_comments_time ON task_comments(created_at)",
+    "hermes_runs_completed ON task_runs(profile, ended_at) WHERE outcome = 'completed'",
+    "hermes_checks_open ON task_check_sessions(task_id, state)",
 ];
+
+/// The name of an index.
+pub(crate) fn index_name(index: &str) -> &str {
+    index.split(' ').next().unwrap_or_default()
+}

@@ -32,7 +32,6 @@ const DELETE_CARD: [&str; 10] = [
 /// A new result for a card that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultEdit {
-    /// Short result.
     pub result: String,
     /// Summary; the result if not given.
     pub summary: Option<String>,
@@ -95,8 +94,11 @@ impl Transaction<'_> {
             "UPDATE tasks SET status = 'archived', scheduled_at = NULL WHERE id = ?1",
             [id.as_str()],
         )?;
-        let ending = Ending::new(Outcome::Reclaimed)
-            .summary(Some("the card was archived while it was worked on"));
+        let ending = Ending::new(
+            Outcome::Reclaimed,
+            Some("the card was archived while it was worked on"),
+            None,
+        );
         let run = self.close_run(id, state.run, &ending)?;
         self.append(id, run, "archived", Value::Null)?;
         self.promote_among(&self.children(id)?)
@@ -115,9 +117,7 @@ impl Transaction<'_> {
             |row| row.get(0),
         )?;
         let Some(run) = last.map(RunId) else {
-            let ending = Ending::new(Outcome::Completed)
-                .summary(handoff)
-                .metadata(metadata);
+            let ending = Ending::new(Outcome::Completed, handoff, metadata);
             return self.record_instant_run(id, &ending);
         };
         self.execute(

@@ -42,7 +42,7 @@ impl Transaction<'_> {
             params![id.as_str(), request.at],
         )?;
         let reason = filled(request.reason.as_deref());
-        let ending = Ending::new(Outcome::Scheduled).summary(reason);
+        let ending = Ending::new(Outcome::Scheduled, reason, None);
         let run = self.close_or_record(id, state.run, &ending)?;
         let payload = with(json!({"reason": reason}), "at", request.at);
         self.append(id, run, "scheduled", payload)
@@ -80,7 +80,7 @@ impl Transaction<'_> {
                 recurrences
             ],
         )?;
-        let ending = Ending::new(Outcome::Blocked).summary(reason);
+        let ending = Ending::new(Outcome::Blocked, reason, None);
         let run = self.close_or_record(id, state.run, &ending)?;
         let (event, payload) = match status {
             Status::Todo => (
@@ -130,8 +130,11 @@ impl Transaction<'_> {
     /// Makes a blocked or scheduled card ready, or waiting if a parent is open. The block reason is
     /// kept, so that a repetition is recognised.
     pub(super) fn release(&self, id: &TaskId, source: Option<&'static str>) -> Result<Status> {
-        let leaked =
-            Ending::new(Outcome::Reclaimed).summary(Some("closed when the card was freed"));
+        let leaked = Ending::new(
+            Outcome::Reclaimed,
+            Some("closed when the card was freed"),
+            None,
+        );
         let state = self.card_state(id)?;
         self.close_run(id, state.run, &leaked)?;
         let waits = self.has_open_parent(id)?;

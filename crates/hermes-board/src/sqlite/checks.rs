@@ -14,7 +14,6 @@ use crate::model::{
 };
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
-use crate::sqlite::claim::identity_object;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::transaction::Transaction;
 use crate::store::{CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy};
@@ -210,8 +209,11 @@ impl Transaction<'_> {
                 "UPDATE tasks SET status = 'ready' WHERE id = ?1",
                 [id.as_str()],
             )?;
-            let ending = Ending::new(Outcome::Reclaimed)
-                .summary(Some("the checks were abandoned without a verdict"));
+            let ending = Ending::new(
+                Outcome::Reclaimed,
+                Some("the checks were abandoned without a verdict"),
+                None,
+            );
             self.close_run(id, state.run, &ending)?;
         }
         Ok(())
@@ -288,7 +290,7 @@ impl Transaction<'_> {
              WHERE id = ?1",
             params![id.as_str(), checker.lock, expires, checker.pid, self.now],
         )?;
-        let metadata = checker.identity.as_ref().map(identity_object);
+        let metadata = checker.identity.as_ref().map(WorkerIdentity::to_object);
         let run = self.open_run(
             id,
             &checker.lock,

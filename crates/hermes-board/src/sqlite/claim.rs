@@ -5,7 +5,7 @@ use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::model::{Object, Outcome, RunId, Status, TaskId, WorkerIdentity, object};
+use crate::model::{Outcome, RunId, Status, TaskId, WorkerIdentity, object};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::transaction::{Transaction, with};
@@ -127,12 +127,14 @@ impl Transaction<'_> {
         self.execute(
             "UPDATE task_runs SET worker_pid = ?2, metadata = ?3
              WHERE id = ?1 AND ended_at IS NULL",
-            params![run.0, pid, identity.map(identity_text)],
+            params![
+                run.0,
+                pid,
+                identity.map(|identity| json!(identity).to_string())
+            ],
         )?;
         let mut payload = object(json!({"pid": pid}));
-        if let Some(identity) = identity {
-            identity.add_to(&mut payload);
-        }
+        payload.extend(identity.map(WorkerIdentity::to_object).unwrap_or_default());
         self.append(id, Some(run), "spawned", payload.into())?;
         Ok(Applied::Yes)
     }
@@ -170,8 +172,11 @@ impl Transaction<'_> {
             }
         }
         // An open attempt of a card that is not running was left by another program.
-        let leaked =
-            Ending::new(Outcome::Reclaimed).summary(Some("closed when the card was claimed again"));
+        let leaked = Ending::new(
+            Outcome::Reclaimed,
+            Some("closed when the card was claimed again"),
+            None,
+        );
         self.close_run(id, task.current_run_id, &leaked)?;
         let expires = self.now + request.ttl_seconds.max(1);
         self.execute(
@@ -220,14 +225,4 @@ pub(super) fn applied(rows: usize) -> Applied {
     } else {
         Applied::Yes
     }
-}
-
-pub(super) fn identity_object(identity: &WorkerIdentity) -> Object {
-    let mut object = Object::new();
-    identity.add_to(&mut object);
-    object
-}
-
-fn identity_text(identity: &WorkerIdentity) -> String {
-    serde_json::Value::Object(identity_object(identity)).to_string()
 }

@@ -147,9 +147,7 @@ impl Transaction<'_> {
         for attachment in &completion.attachments {
             self.insert_attachment(id, attachment)?;
         }
-        let ending = Ending::new(Outcome::Completed)
-            .summary(handoff)
-            .metadata(metadata);
+        let ending = Ending::new(Outcome::Completed, handoff, metadata);
         let run = self.close_or_record(id, run, &ending)?;
         let artifacts = completion.artifacts();
         self.append(

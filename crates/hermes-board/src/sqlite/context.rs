@@ -3,13 +3,49 @@
 use hermes_store::rusqlite::params;
 
 use crate::Result;
-use crate::context::{ContextFacts, ParentResult, RecentWork};
-use crate::model::{Comment, Run, TaskId};
+use crate::model::{Attachment, Check, Comment, Object, Run, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::run_columns;
 use crate::sqlite::rows;
 use crate::sqlite::transaction::Transaction;
+
+/// What is known of a card for its worker.
+#[derive(Debug)]
+pub(crate) struct ContextFacts {
+    pub(crate) now: i64,
+    pub(crate) task: Task,
+    pub(crate) attachments: Vec<Attachment>,
+    pub(crate) checks: Vec<Check>,
+    /// How many attempts ended.
+    pub(crate) closed_runs: usize,
+    /// The last of them, oldest first.
+    pub(crate) last_runs: Vec<Run>,
+    pub(crate) parents: Vec<ParentResult>,
+    pub(crate) recent_work: Vec<RecentWork>,
+    /// How many comments there are.
+    pub(crate) comments: usize,
+    /// The last of them, oldest first.
+    pub(crate) last_comments: Vec<Comment>,
+}
+
+/// The result of a finished parent.
+#[derive(Debug)]
+pub(crate) struct ParentResult {
+    pub(crate) id: TaskId,
+    pub(crate) handoff: Option<String>,
+    pub(crate) metadata: Option<Object>,
+    pub(crate) completed_at: Option<i64>,
+}
+
+/// A card the same assignee finished.
+#[derive(Debug)]
+pub(crate) struct RecentWork {
+    pub(crate) id: TaskId,
+    pub(crate) title: String,
+    pub(crate) ended_at: Option<i64>,
+    pub(crate) summary: String,
+}
 
 impl SqliteBoard {
     pub(crate) fn context_facts(

@@ -121,7 +121,7 @@ impl Transaction<'_> {
             }
         }
         Err(Error::BadRequest(
-            "no free name for a new card was found".to_owned(),
+            "could not find a free id for the new card".to_owned(),
         ))
     }
 

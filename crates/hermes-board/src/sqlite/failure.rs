@@ -5,11 +5,11 @@ use hermes_text::cut;
 use serde_json::json;
 
 use crate::Result;
-use crate::model::{Object, Outcome, RunId, TaskId, WorkerExit, object};
+use crate::model::{Object, Outcome, RunId, TaskId, Termination, WorkerExit, object};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::transaction::Transaction;
-use crate::store::{ClaimSeen, FailurePolicy, Release, Timeout};
+use crate::store::{AttemptEnd, ClaimSeen, FailurePolicy, Release};
 
 /// Longest error kept with a card.
 const ERROR_LENGTH: usize = 500;
@@ -73,72 +73,98 @@ impl Transaction<'_> {
         self.fail_attempt(id, run, Outcome::TimedOut, &error, extra, policy)
     }
 
-    pub(super) fn record_timeout(
+    pub(super) fn end_attempt(
         &self,
         id: &TaskId,
         seen: &ClaimSeen,
-        timeout: &Timeout,
-        policy: &FailurePolicy,
+        end: &AttemptEnd,
+        termination: Termination,
     ) -> Result<Release> {
+        let last_heartbeat_at = self.last_heartbeat(id)?;
         if !self.release_if_unchanged(id, seen)? {
             return Ok(Release::LostRace);
         }
-        let error = format!(
-            "elapsed {} s > limit {} s",
-            timeout.elapsed_seconds, timeout.limit_seconds
-        );
+        match end {
+            AttemptEnd::Expired { heartbeat_stale } => {
+                let stale = *heartbeat_stale;
+                self.close_expired(id, seen, stale, last_heartbeat_at, termination)?;
+            }
+            AttemptEnd::Silent(silence) => self.close_silent(id, seen, silence, termination)?,
+            AttemptEnd::Exited { exit, policy } => {
+                return self.record_exit(id, seen, *exit, policy);
+            }
+            AttemptEnd::TimedOut {
+                elapsed_seconds,
+                limit_seconds,
+                policy,
+            } => {
+                let (elapsed, limit) = (*elapsed_seconds, *limit_seconds);
+                return self.record_timeout(id, seen, elapsed, limit, termination, policy);
+            }
+        }
+        let (failures, _) = self.failures(id)?;
+        Ok(Release::Requeued { failures })
+    }
+
+    fn record_timeout(
+        &self,
+        id: &TaskId,
+        seen: &ClaimSeen,
+        elapsed_seconds: i64,
+        limit_seconds: i64,
+        termination: Termination,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        let error = format!("elapsed {elapsed_seconds} s > limit {limit_seconds} s");
+        let pid = seen
+            .pid
+            .or(termination.prev_pid.map(i64::from))
+            .unwrap_or(0);
+        let sigkill = termination.sigkill;
         let payload = object(json!({
-            "pid": timeout.pid,
-            "elapsed_seconds": timeout.elapsed_seconds,
-            "limit_seconds": timeout.limit_seconds,
-            "sigkill": timeout.sigkill,
+            "pid": pid,
+            "elapsed_seconds": elapsed_seconds,
+            "limit_seconds": limit_seconds,
+            "sigkill": sigkill,
         }));
-        let ending = Ending::new(Outcome::TimedOut)
-            .error(&error)
-            .metadata(Some(&payload));
+        let ending = Ending::failed(Outcome::TimedOut, &error, &payload);
         let run = self.close_run(id, seen.run, &ending)?;
-        self.append(id, run, "timed_out", payload.clone().into())?;
+        self.append(id, run, "timed_out", payload.into())?;
         let failure = Failure {
             error: &error,
             outcome: Outcome::TimedOut,
-            extra: object(json!({"pid": timeout.pid, "sigkill": timeout.sigkill})),
+            extra: object(json!({"pid": pid, "sigkill": sigkill})),
             violations: None,
         };
         self.count_failure(id, run, &failure, policy)
     }
 
-    pub(super) fn record_exit(
+    fn record_exit(
         &self,
         id: &TaskId,
         seen: &ClaimSeen,
         exit: WorkerExit,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        if !self.release_if_unchanged(id, seen)? {
-            return Ok(Release::LostRace);
-        }
         let (kind, outcome, payload) = exit_particulars(exit, seen);
         let error = exit.describe(seen.pid);
-        let ending = Ending::new(outcome).error(&error).metadata(Some(&payload));
+        let ending = Ending::failed(outcome, &error, &payload);
         let run = self.close_run(id, seen.run, &ending)?;
         self.append(id, run, kind, payload.clone().into())?;
         let mut extra = object(json!({"pid": seen.pid, "claimer": seen.lock}));
+        let (failures, own_limit) = self.failures(id)?;
         let violations = match exit {
             WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
                 self.note_error(id, &error)?;
-                let failures = self.failures(id)?;
                 return Ok(Release::Requeued { failures });
             }
             WorkerExit::Code(0) => {
                 let streak = self.violation_streak(id)?;
-                let limit = self
-                    .own_limit(id)?
-                    .unwrap_or(FailurePolicy::VIOLATION_LIMIT);
+                let limit = own_limit.unwrap_or(FailurePolicy::VIOLATION_LIMIT);
                 if streak < limit {
                     // Most such cards are completed by the next worker, so these attempts
                     // have a limit of their own.
                     self.note_error(id, &error)?;
-                    let failures = self.failures(id)?;
                     return Ok(Release::Requeued { failures });
                 }
                 extra.insert("protocol_violations".to_owned(), json!(streak));
@@ -204,7 +230,7 @@ impl Transaction<'_> {
         } else {
             json!({"failures": count.failures})
         });
-        let ending = Ending::new(ends_as).error(error).metadata(Some(&metadata));
+        let ending = Ending::failed(ends_as, error, &metadata);
         let run = self.close_run(id, Some(run), &ending)?;
         if count.trips {
             self.append(id, run, "gave_up", payload.into())?;
@@ -248,8 +274,8 @@ impl Transaction<'_> {
         policy: &FailurePolicy,
         violations: Option<Violations>,
     ) -> Result<Count> {
-        let failures = self.failures(id)? + 1;
-        let own = self.own_limit(id)?;
+        let (failures, own) = self.failures(id)?;
+        let failures = failures + 1;
         let holds_at = own.unwrap_or(policy.limit);
         let (limit, source) = match (own, violations) {
             (Some(own), _) => (own, "task"),
@@ -274,24 +300,17 @@ impl Transaction<'_> {
         })
     }
 
-    fn failures(&self, id: &TaskId) -> Result<i64> {
-        Ok(self
-            .one(
-                "SELECT consecutive_failures FROM tasks WHERE id = ?1",
-                [id.as_str()],
-                |row| Cells::new(row).int(),
-            )?
-            .unwrap_or(0))
-    }
-
-    fn own_limit(&self, id: &TaskId) -> Result<Option<i64>> {
-        Ok(self
-            .one(
-                "SELECT max_retries FROM tasks WHERE id = ?1",
-                [id.as_str()],
-                |row| Cells::new(row).int_or_none(),
-            )?
-            .flatten())
+    /// Failures in a row, and the card's own limit.
+    fn failures(&self, id: &TaskId) -> Result<(i64, Option<i64>)> {
+        let found = self.one(
+            "SELECT consecutive_failures, max_retries FROM tasks WHERE id = ?1",
+            [id.as_str()],
+            |row| {
+                let mut cells = Cells::new(row);
+                Ok((cells.int()?, cells.int_or_none()?))
+            },
+        )?;
+        Ok(found.unwrap_or_default())
     }
 
     fn note_error(&self, id: &TaskId, error: &str) -> Result<()> {

@@ -29,11 +29,8 @@ text_enum! {
         Priority = "priority",
         /// Least urgent first, then oldest.
         PriorityDesc = "priority-desc",
-        /// By the name of the status.
         Status = "status",
-        /// By assignee.
         Assignee = "assignee",
-        /// By title.
         Title = "title",
         /// Last claimed first.
         Updated = "updated",
@@ -60,32 +57,22 @@ impl SortOrder {
 pub struct ListQuery {
     /// Of this assignee; compared in its canonical form.
     pub assignee: Option<String>,
-    /// CardState there.
     pub status: Option<Status>,
-    /// In this namespace.
     pub tenant: Option<String>,
-    /// Created by this session.
     pub session_id: Option<String>,
-    /// Of this template.
     pub workflow_template_id: Option<String>,
-    /// At this step.
     pub step_key: Option<String>,
-    /// Including archived cards.
     pub include_archived: bool,
     /// Order; by priority if not given.
     pub sort: Option<SortOrder>,
-    /// At most this many.
     pub limit: Option<u32>,
-    /// Skipping this many.
     pub offset: u32,
 }
 
 /// Filter for attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunFilter {
-    /// With this status.
     Status(String),
-    /// With this outcome.
     Outcome(String),
 }
 
@@ -94,38 +81,25 @@ pub enum RunFilter {
 pub struct EventQuery {
     /// After this number.
     pub after: i64,
-    /// Of this card.
     pub task: Option<TaskId>,
     /// Of these kinds; all if empty.
     pub kinds: Vec<String>,
-    /// Of cards of this assignee.
     pub assignee: Option<String>,
-    /// Of cards in this namespace.
     pub tenant: Option<String>,
-    /// At most this many.
     pub limit: Option<u32>,
 }
 
 /// Everything about one card.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CardDetail {
-    /// The card.
     pub task: LinkedTask,
-    /// The latest summary.
     pub latest_summary: Option<String>,
-    /// Cards it waits for.
     pub parents: Vec<TaskId>,
-    /// Cards that wait for it.
     pub children: Vec<TaskId>,
-    /// Comments.
     pub comments: Vec<Comment>,
-    /// Events.
     pub events: Vec<Event>,
-    /// The attempts.
     pub runs: Vec<Run>,
-    /// Its checks.
     pub checks: Vec<Check>,
-    /// What the checks say.
     pub checked: CheckMark,
 }
 
@@ -328,7 +302,7 @@ impl Transaction<'_> {
         let kinds = serde_json::Value::from(query.kinds.clone()).to_string();
         let limit = query.limit.map_or(-1, i64::from);
         let of_card = query.task.as_ref().map(TaskId::as_str);
-        let by_card = self.all(
+        self.all(
             if of_card.is_some() {
                 concat!(
                     "SELECT ",
@@ -359,8 +333,7 @@ impl Transaction<'_> {
                 of_card
             ],
             rows::event,
-        )?;
-        Ok(by_card)
+        )
     }
 
     fn listed_ids(&self, query: &ListQuery) -> Result<Vec<TaskId>> {

@@ -35,6 +35,7 @@ mod transaction;
 mod triage;
 
 pub use archive::ResultEdit;
+pub(crate) use context::{ContextFacts, ParentResult};
 pub use lists::{CardDetail, EventQuery, ListQuery, RunFilter, SortOrder};
 pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
@@ -97,33 +98,18 @@ impl SqliteBoard {
         commit: Commit,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let now = self.options.clock.now();
-        let ids = self.options.ids.as_ref();
-        let path = self.board.database.as_path();
-        let failure_limit = self.options.failure_limit;
+        let (board, options) = (&self.board, &self.options);
         let result = self.database.write_as(commit, |connection| {
-            work(&Transaction {
-                connection,
-                path,
-                now,
-                ids,
-                failure_limit,
-            })
+            work(&Transaction::new(connection, board, options))
         });
         self.damage.watch(result)
     }
 
     /// Runs `query` on one state of the board.
     fn read<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let result = self.database.read(|connection| {
-            query(&Transaction {
-                connection,
-                path: &self.board.database,
-                now: self.options.clock.now(),
-                ids: self.options.ids.as_ref(),
-                failure_limit: self.options.failure_limit,
-            })
-        });
+        let result = self
+            .database
+            .read(|connection| query(&Transaction::new(connection, &self.board, &self.options)));
         self.damage.watch(result)
     }
 }

@@ -10,9 +10,7 @@ use crate::{Error, Result};
 /// A chat, as far as subscriptions are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatAddress {
-    /// Platform.
     pub platform: String,
-    /// Chat on it.
     pub chat_id: String,
     /// Thread in the chat; empty for none.
     pub thread_id: String,
@@ -21,9 +19,7 @@ pub struct ChatAddress {
 /// A subscription to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSubscription {
-    /// The chat.
     pub chat: ChatAddress,
-    /// Who asks.
     pub user_id: Option<String>,
     /// Profile whose gateway delivers; replaces an earlier one.
     pub notifier_profile: Option<String>,

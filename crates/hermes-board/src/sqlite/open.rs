@@ -50,15 +50,11 @@ pub enum CheckDepth {
 /// How a board is opened.
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
-    /// How thoroughly the file is checked.
     pub check: CheckDepth,
-    /// How long to wait for a lock.
     pub busy_timeout: Duration,
     /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Names of new cards.
     pub ids: Arc<dyn IdSource>,
 }
 
@@ -219,41 +215,22 @@ fn refuse_foreign(path: &Path, first: &[u8], header: &Header) -> Error {
         Error::NotADatabase {
             path: path.to_owned(),
             first_bytes: bytes.join(" "),
-            looks_like_tls: header.tls_record_at().is_some(),
+            looks_like_tls: header.has_tls_record(),
             copy: None,
         },
     )
 }
 
 /// Adds a copy of the damaged bytes to an error about damage.
-fn keep_copy(path: &Path, error: Error) -> Error {
-    let kept = || match hermes_store::keep_damaged_copy(path) {
-        Ok(kept) => kept,
-        Err(error) => {
+fn keep_copy(path: &Path, mut error: Error) -> Error {
+    if let Error::Damaged { copy, .. } | Error::NotADatabase { copy, .. } = &mut error {
+        *copy = hermes_store::keep_damaged_copy(path).unwrap_or_else(|error| {
             // A disk too full for a copy does not change the refusal.
             tracing::error!(%error, "could not keep a copy of a damaged board");
             None
-        }
-    };
-    match error {
-        Error::Damaged { path, detail, .. } => Error::Damaged {
-            path,
-            detail,
-            copy: kept(),
-        },
-        Error::NotADatabase {
-            path,
-            first_bytes,
-            looks_like_tls,
-            ..
-        } => Error::NotADatabase {
-            path,
-            first_bytes,
-            looks_like_tls,
-            copy: kept(),
-        },
-        other => other,
+        });
     }
+    error
 }
 
 /// Runs `work` under the lock that the reference takes too. A holder that hangs must not stop the

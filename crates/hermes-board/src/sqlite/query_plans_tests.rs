@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 
 use pretty_assertions::assert_eq;
 
-use crate::boards::{BoardHome, BoardSlug};
+use crate::boards::{Board, BoardSlug};
 use crate::model::{TaskId, Termination, WorkerExit};
 use crate::sqlite::{BoardOptions, EventQuery, ListQuery, SqliteBoard};
 use crate::store::{
-    BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion, FailurePolicy,
-    Guarded, NewTask, ScheduleRequest, StartIn,
+    AttemptEnd, BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion,
+    FailurePolicy, Guarded, NewTask, ScheduleRequest, StartIn,
 };
 
 thread_local! {
@@ -67,8 +67,7 @@ fn walks(board: &SqliteBoard, sql: &str) -> Vec<String> {
 
 fn board() -> (tempfile::TempDir, SqliteBoard) {
     let dir = tempfile::tempdir().unwrap();
-    let home = BoardHome::at(dir.path());
-    let board = home.board(&BoardSlug::default_board());
+    let board = Board::below(dir.path(), &BoardSlug::default_board());
     let board = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     (dir, board)
 }
@@ -107,8 +106,12 @@ fn live(board: &mut SqliteBoard) {
     board.heartbeat(&parent, None, None).unwrap();
     let seen = board.snapshot(2).unwrap().running[0].claim.clone();
     let policy = FailurePolicy::default();
+    let end = AttemptEnd::Exited {
+        exit: WorkerExit::Code(0),
+        policy,
+    };
     let _release = board
-        .record_exit(&parent, &seen, WorkerExit::Code(0), &policy)
+        .end_attempt(&parent, &seen, &end, Termination::default())
         .unwrap();
     let run = claim(board, &parent);
     let _release = board

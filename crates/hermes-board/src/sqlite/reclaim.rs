@@ -79,22 +79,18 @@ impl Transaction<'_> {
         Ok(Applied::Yes)
     }
 
-    pub(super) fn reclaim_expired(
+    /// Ends the attempt of a card whose claim expired, which is ready now.
+    pub(super) fn close_expired(
         &self,
         id: &TaskId,
         seen: &ClaimSeen,
         heartbeat_stale: bool,
+        last_heartbeat_at: Option<i64>,
         termination: Termination,
-    ) -> Result<Applied> {
-        let last_heartbeat_at = self.last_heartbeat(id)?;
-        if !self.release_if_unchanged(id, seen)? {
-            return Ok(Applied::LostRace);
-        }
+    ) -> Result<()> {
         let error = format!("stale_lock={}", seen.lock.as_deref().unwrap_or("none"));
         let report = termination.to_object();
-        let ending = Ending::new(Outcome::Reclaimed)
-            .error(&error)
-            .metadata(Some(&report));
+        let ending = Ending::failed(Outcome::Reclaimed, &error, &report);
         let run = self.close_run(id, seen.run, &ending)?;
         self.append(
             id,
@@ -112,20 +108,17 @@ impl Transaction<'_> {
                 }),
                 termination,
             ),
-        )?;
-        Ok(Applied::Yes)
+        )
     }
 
-    pub(super) fn reclaim_silent(
+    /// Ends the attempt of a silent worker, whose card is ready now.
+    pub(super) fn close_silent(
         &self,
         id: &TaskId,
         seen: &ClaimSeen,
         silence: &Silence,
         termination: Termination,
-    ) -> Result<Applied> {
-        if !self.release_if_unchanged(id, seen)? {
-            return Ok(Applied::LostRace);
-        }
+    ) -> Result<()> {
         let mut payload = object(json!({
             "elapsed_seconds": silence.elapsed_seconds,
             "last_heartbeat_at": silence.last_heartbeat_at,
@@ -139,12 +132,9 @@ impl Transaction<'_> {
             None => "no heartbeat ever".to_owned(),
         };
         let error = format!("{since} after {} s running", silence.elapsed_seconds);
-        let ending = Ending::new(Outcome::Stale)
-            .error(&error)
-            .metadata(Some(&payload));
+        let ending = Ending::failed(Outcome::Stale, &error, &payload);
         let run = self.close_run(id, seen.run, &ending)?;
-        self.append(id, run, "stale", payload.clone().into())?;
-        Ok(Applied::Yes)
+        self.append(id, run, "stale", payload.clone().into())
     }
 
     pub(super) fn reclaim(
@@ -174,9 +164,7 @@ impl Transaction<'_> {
             None => format!("manual_reclaim lock={}", prev_lock.unwrap_or("none")),
         };
         let report = termination.to_object();
-        let ending = Ending::new(Outcome::Reclaimed)
-            .error(&error)
-            .metadata(Some(&report));
+        let ending = Ending::failed(Outcome::Reclaimed, &error, &report);
         let run = self.close_run(id, state.run, &ending)?;
         self.append(
             id,
@@ -240,7 +228,7 @@ impl Transaction<'_> {
         Ok(Applied::Yes)
     }
 
-    fn last_heartbeat(&self, id: &TaskId) -> Result<Option<i64>> {
+    pub(super) fn last_heartbeat(&self, id: &TaskId) -> Result<Option<i64>> {
         Ok(self
             .one(
                 "SELECT last_heartbeat_at FROM tasks WHERE id = ?1",

@@ -9,35 +9,33 @@ use crate::sqlite::transaction::Transaction;
 
 /// How an attempt ends.
 pub(super) struct Ending<'a> {
-    pub(super) outcome: Outcome,
-    pub(super) summary: Option<&'a str>,
-    pub(super) error: Option<&'a str>,
-    pub(super) metadata: Option<&'a Object>,
+    outcome: Outcome,
+    summary: Option<&'a str>,
+    error: Option<&'a str>,
+    metadata: Option<&'a Object>,
 }
 
 impl<'a> Ending<'a> {
-    pub(super) fn new(outcome: Outcome) -> Self {
+    pub(super) fn new(
+        outcome: Outcome,
+        summary: Option<&'a str>,
+        metadata: Option<&'a Object>,
+    ) -> Self {
+        Self {
+            outcome,
+            summary,
+            error: None,
+            metadata,
+        }
+    }
+
+    pub(super) fn failed(outcome: Outcome, error: &'a str, metadata: &'a Object) -> Self {
         Self {
             outcome,
             summary: None,
-            error: None,
-            metadata: None,
-        }
-    }
-
-    pub(super) fn summary(self, summary: Option<&'a str>) -> Self {
-        Self { summary, ..self }
-    }
-
-    pub(super) fn error(self, error: &'a str) -> Self {
-        Self {
             error: Some(error),
-            ..self
+            metadata: Some(metadata),
         }
-    }
-
-    pub(super) fn metadata(self, metadata: Option<&'a Object>) -> Self {
-        Self { metadata, ..self }
     }
 
     fn metadata_text(&self) -> Option<String> {

@@ -17,13 +17,9 @@ pub type Counts = BTreeMap<String, u64>;
 /// A board in numbers; archived cards do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BoardStats {
-    /// Cards by status.
     pub by_status: Counts,
-    /// Cards by assignee and status.
     pub by_assignee: BTreeMap<String, Counts>,
-    /// Age of the oldest ready card.
     pub oldest_ready_age_seconds: Option<i64>,
-    /// Time of the count.
     pub now: i64,
 }
 

@@ -7,18 +7,65 @@ use hermes_store::Commit;
 
 use crate::Result;
 use crate::model::{
-    Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerExit,
-    WorkerIdentity, WorkspaceKind,
+    Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
+    WorkspaceKind,
 };
 use crate::sqlite::{SqliteBoard, create};
 use crate::store::{
-    Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
-    ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created, FailurePolicy,
-    Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Silence,
-    Snapshot, Timeout,
+    Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
+    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
+    FailurePolicy, Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
+    Snapshot,
 };
 
+/// Runs each operation in one write transaction.
+macro_rules! write_each {
+    ($($name:ident ( $($arg:ident : $type:ty),* ) -> $out:ty;)+) => {
+        $(fn $name(&mut self, $($arg: $type),*) -> Result<$out> {
+            self.write(|tx| tx.$name($($arg),*))
+        })+
+    };
+}
+
 impl BoardStore for SqliteBoard {
+    write_each! {
+        link(parent: &TaskId, child: &TaskId) -> bool;
+        unlink(parent: &TaskId, child: &TaskId) -> Option<Vec<TaskId>>;
+        assign(id: &TaskId, assignee: Option<&Assignee>) -> ();
+        assign_default(id: &TaskId, assignee: &Assignee) -> Applied;
+        record_workspace(id: &TaskId, run: RunId, workspace: &ResolvedWorkspace) -> Applied;
+        record_spawned(
+            id: &TaskId, run: RunId, pid: u32, identity: Option<&WorkerIdentity>
+        ) -> Applied;
+        record_spawn_failure(
+            id: &TaskId, run: RunId, error: &str, policy: &FailurePolicy
+        ) -> Release;
+        record_budget_exhausted(
+            id: &TaskId, run: RunId, used: i64, most: i64, policy: &FailurePolicy
+        ) -> Release;
+        extend_own_claim(id: &TaskId, lock: &str, ttl_seconds: i64) -> Applied;
+        heartbeat(id: &TaskId, note: Option<&str>, expected_run: Option<RunId>) -> ();
+        extend_claim(id: &TaskId, seen: &ClaimSeen, until: i64) -> Applied;
+        defer_reclaim(
+            id: &TaskId, seen: &ClaimSeen, until: i64, reason: &'static str, alive: Termination
+        ) -> Applied;
+        end_attempt(
+            id: &TaskId, seen: &ClaimSeen, end: &AttemptEnd, termination: Termination
+        ) -> Release;
+        reclaim(
+            id: &TaskId, prev_lock: Option<&str>, reason: Option<&str>, termination: Termination
+        ) -> Applied;
+        record_check(session: i64, evidence: &CheckEvidence) -> ();
+        finish_checks(
+            session: i64, completion: &Completion, policy: &FailurePolicy
+        ) -> CheckOutcome;
+        abandon_checks(session: i64) -> ();
+        block(request: &BlockRequest) -> BlockOutcome;
+        unblock(id: &TaskId) -> Status;
+        schedule(request: &ScheduleRequest) -> ();
+        archive(id: &TaskId) -> Vec<TaskId>;
+    }
+
     fn now(&self) -> i64 {
         self.options.clock.now()
     }
@@ -47,22 +94,6 @@ impl BoardStore for SqliteBoard {
         self.write(|tx| tx.create(new, default_workdir.as_deref()))
     }
 
-    fn link(&mut self, parent: &TaskId, child: &TaskId) -> Result<bool> {
-        self.write(|tx| tx.link(parent, child))
-    }
-
-    fn unlink(&mut self, parent: &TaskId, child: &TaskId) -> Result<Option<Vec<TaskId>>> {
-        self.write(|tx| tx.unlink(parent, child))
-    }
-
-    fn assign(&mut self, id: &TaskId, assignee: Option<&Assignee>) -> Result<()> {
-        self.write(|tx| tx.assign(id, assignee))
-    }
-
-    fn assign_default(&mut self, id: &TaskId, assignee: &Assignee) -> Result<Applied> {
-        self.write(|tx| tx.assign_default(id, assignee))
-    }
-
     fn promote_satisfied(&mut self, failure_limit: i64) -> Result<Vec<TaskId>> {
         let satisfied = self.read(|tx| tx.satisfied(failure_limit, None))?;
         if satisfied.is_empty() {
@@ -88,124 +119,6 @@ impl BoardStore for SqliteBoard {
         self.write_as(Commit::Logged, |tx| tx.claim(request))
     }
 
-    fn record_workspace(
-        &mut self,
-        id: &TaskId,
-        run: RunId,
-        workspace: &ResolvedWorkspace,
-    ) -> Result<Applied> {
-        self.write(|tx| tx.record_workspace(id, run, workspace))
-    }
-
-    fn record_spawned(
-        &mut self,
-        id: &TaskId,
-        run: RunId,
-        pid: u32,
-        identity: Option<&WorkerIdentity>,
-    ) -> Result<Applied> {
-        self.write(|tx| tx.record_spawned(id, run, pid, identity))
-    }
-
-    fn record_spawn_failure(
-        &mut self,
-        id: &TaskId,
-        run: RunId,
-        error: &str,
-        policy: &FailurePolicy,
-    ) -> Result<Release> {
-        self.write(|tx| tx.record_spawn_failure(id, run, error, policy))
-    }
-
-    fn extend_own_claim(&mut self, id: &TaskId, lock: &str, ttl_seconds: i64) -> Result<Applied> {
-        self.write(|tx| tx.extend_own_claim(id, lock, ttl_seconds))
-    }
-
-    fn heartbeat(
-        &mut self,
-        id: &TaskId,
-        note: Option<&str>,
-        expected_run: Option<RunId>,
-    ) -> Result<()> {
-        self.write(|tx| tx.heartbeat(id, note, expected_run))
-    }
-
-    fn extend_claim(&mut self, id: &TaskId, seen: &ClaimSeen, until: i64) -> Result<Applied> {
-        self.write(|tx| tx.extend_claim(id, seen, until))
-    }
-
-    fn defer_reclaim(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        until: i64,
-        reason: &'static str,
-        termination: Termination,
-    ) -> Result<Applied> {
-        self.write(|tx| tx.defer_reclaim(id, seen, until, reason, termination))
-    }
-
-    fn reclaim_expired(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        heartbeat_stale: bool,
-        termination: Termination,
-    ) -> Result<Applied> {
-        self.write(|tx| tx.reclaim_expired(id, seen, heartbeat_stale, termination))
-    }
-
-    fn reclaim_silent(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        silence: &Silence,
-        termination: Termination,
-    ) -> Result<Applied> {
-        self.write(|tx| tx.reclaim_silent(id, seen, silence, termination))
-    }
-
-    fn record_exit(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        exit: WorkerExit,
-        policy: &FailurePolicy,
-    ) -> Result<Release> {
-        self.write(|tx| tx.record_exit(id, seen, exit, policy))
-    }
-
-    fn record_timeout(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        timeout: &Timeout,
-        policy: &FailurePolicy,
-    ) -> Result<Release> {
-        self.write(|tx| tx.record_timeout(id, seen, timeout, policy))
-    }
-
-    fn record_budget_exhausted(
-        &mut self,
-        id: &TaskId,
-        run: RunId,
-        used: i64,
-        most: i64,
-        policy: &FailurePolicy,
-    ) -> Result<Release> {
-        self.write(|tx| tx.record_budget_exhausted(id, run, used, most, policy))
-    }
-
-    fn reclaim(
-        &mut self,
-        id: &TaskId,
-        prev_lock: Option<&str>,
-        reason: Option<&str>,
-        termination: Termination,
-    ) -> Result<Applied> {
-        self.write(|tx| tx.reclaim(id, prev_lock, reason, termination))
-    }
-
     fn note_guarded(&mut self, guarded: &[Guarded]) -> Result<usize> {
         if guarded.is_empty() || self.read(|tx| tx.unnoted(guarded))?.is_empty() {
             return Ok(0);
@@ -226,43 +139,10 @@ impl BoardStore for SqliteBoard {
         self.write(|tx| tx.begin_checks(id, completion, start))?
     }
 
-    fn record_check(&mut self, session: i64, evidence: &CheckEvidence) -> Result<()> {
-        self.write(|tx| tx.record_check(session, evidence))
-    }
-
-    fn finish_checks(
-        &mut self,
-        session: i64,
-        completion: &Completion,
-        policy: &FailurePolicy,
-    ) -> Result<CheckOutcome> {
-        self.write(|tx| tx.finish_checks(session, completion, policy))
-    }
-
-    fn abandon_checks(&mut self, session: i64) -> Result<()> {
-        self.write(|tx| tx.abandon_checks(session))
-    }
-
-    fn block(&mut self, request: &BlockRequest) -> Result<BlockOutcome> {
-        self.write(|tx| tx.block(request))
-    }
-
-    fn unblock(&mut self, id: &TaskId) -> Result<Status> {
-        self.write(|tx| tx.unblock(id))
-    }
-
-    fn schedule(&mut self, request: &ScheduleRequest) -> Result<()> {
-        self.write(|tx| tx.schedule(request))
-    }
-
     fn promote(&mut self, request: &PromoteRequest) -> Result<()> {
         if request.dry_run {
             return self.read(|tx| tx.may_promote(request));
         }
         self.write(|tx| tx.promote(request))
-    }
-
-    fn archive(&mut self, id: &TaskId) -> Result<Vec<TaskId>> {
-        self.write(|tx| tx.archive(id))
     }
 }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use hermes_store::rusqlite::params;
 
-use crate::diagnostics::Thresholds;
 use crate::model::{Event, Run, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
@@ -17,15 +16,17 @@ use crate::{Error, Result};
 pub(crate) type History = (Task, Vec<Event>, Vec<Run>);
 
 impl SqliteBoard {
+    /// The time, and the card `only` or those that a diagnostic may be about: cards ready for
+    /// `stranded_seconds`, blocked ones, and cards with failures.
     pub(crate) fn suspects(
         &self,
         only: Option<&TaskId>,
-        thresholds: &Thresholds,
+        stranded_seconds: i64,
     ) -> Result<(i64, Vec<History>)> {
         self.read(|tx| {
             let tasks = match only {
                 Some(id) => vec![tx.task(id)?.ok_or_else(|| Error::unknown(id))?],
-                None => tx.suspicious(thresholds)?,
+                None => tx.suspicious(stranded_seconds)?,
             };
             Ok((tx.now, tx.histories(tasks)?))
         })
@@ -33,7 +34,7 @@ impl SqliteBoard {
 }
 
 impl Transaction<'_> {
-    fn suspicious(&self, thresholds: &Thresholds) -> Result<Vec<Task>> {
+    fn suspicious(&self, stranded_seconds: i64) -> Result<Vec<Task>> {
         self.all(
             concat!(
                 "SELECT ",
@@ -50,7 +51,7 @@ impl Transaction<'_> {
                                         'suspected_hallucinated_references'))
                  AND t.status <> 'archived' ORDER BY t.id"
             ),
-            params![self.now - thresholds.stranded_threshold_seconds],
+            params![self.now - stranded_seconds],
             rows::task,
         )
     }

@@ -18,17 +18,11 @@ const GOAL_IN_TITLE: usize = 80;
 /// A swarm to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSwarm {
-    /// The goal.
     pub goal: String,
-    /// The parallel workers.
     pub workers: Vec<SwarmWorker>,
-    /// The verifier.
     pub verifier: SwarmRole,
-    /// The synthesizer.
     pub synthesizer: SwarmRole,
-    /// Namespace inside the board.
     pub tenant: Option<String>,
-    /// Higher goes first.
     pub priority: i64,
     /// Who creates the swarm; the root card is assigned to them.
     pub created_by: Assignee,
@@ -39,11 +33,8 @@ pub struct NewSwarm {
 /// One of the parallel workers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwarmWorker {
-    /// Profile.
     pub profile: Assignee,
-    /// One line.
     pub title: String,
-    /// Skills.
     pub skills: SkillList,
 }
 
@@ -51,9 +42,7 @@ pub struct SwarmWorker {
 /// at its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwarmRole {
-    /// Profile.
     pub profile: Assignee,
-    /// Skills.
     pub skills: SkillList,
 }
 
@@ -62,11 +51,8 @@ pub struct SwarmRole {
 pub struct Swarm {
     /// The root card, with the blackboard.
     pub root_id: TaskId,
-    /// The parallel workers.
     pub worker_ids: Vec<TaskId>,
-    /// The verifier.
     pub verifier_id: TaskId,
-    /// The synthesizer.
     pub synthesizer_id: TaskId,
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 use hermes_store::rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
 
+use crate::boards::Board;
 use crate::clock::IdSource;
 use crate::model::{RunId, Status, Task, TaskId};
 use crate::sqlite::fragments::task_columns;
-use crate::sqlite::open::failed_on;
+use crate::sqlite::open::{BoardOptions, failed_on};
 use crate::sqlite::rows;
 use crate::{Error, Result};
 
@@ -60,6 +61,22 @@ impl CardState {
                 current: self.run,
             }),
             _ => Ok(()),
+        }
+    }
+}
+
+impl<'c> Transaction<'c> {
+    pub(super) fn new(
+        connection: &'c Connection,
+        board: &'c Board,
+        options: &'c BoardOptions,
+    ) -> Self {
+        Self {
+            connection,
+            path: &board.database,
+            now: options.clock.now(),
+            ids: options.ids.as_ref(),
+            failure_limit: options.failure_limit,
         }
     }
 }

@@ -20,11 +20,8 @@ const TITLE_LENGTH: usize = 200;
 /// A specification of a card in triage; what is `None` stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Specification {
-    /// New title.
     pub title: Option<String>,
-    /// New description.
     pub body: Option<String>,
-    /// Assignee.
     pub assignee: Option<Assignee>,
     /// Who specified it; named in a comment if something changed.
     pub author: Option<String>,
@@ -35,9 +32,7 @@ pub struct Specification {
 pub struct Decomposition {
     /// Assignee of the whole once the parts are done.
     pub root_assignee: Option<Assignee>,
-    /// The parts.
     pub children: Vec<PlannedChild>,
-    /// Who planned.
     pub author: Option<String>,
     /// Whether parts that wait for nothing become ready at once.
     pub promote: bool,
@@ -46,11 +41,8 @@ pub struct Decomposition {
 /// One part of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedChild {
-    /// One line.
     pub title: String,
-    /// Description.
     pub body: Option<String>,
-    /// Assignee.
     pub assignee: Option<Assignee>,
     /// Parts it waits for, by their position in the plan.
     pub parents: Vec<usize>,
@@ -268,21 +260,12 @@ fn check(plan: &Decomposition) -> Result<()> {
 
 /// Removes parts that wait for nothing until none is left, or only a cycle.
 fn is_acyclic(plan: &Decomposition) -> bool {
-    let mut placed = vec![false; plan.children.len()];
+    let mut waiting: Vec<(usize, &PlannedChild)> = plan.children.iter().enumerate().collect();
     loop {
-        let mut progress = false;
-        for (place, child) in plan.children.iter().enumerate() {
-            let free = child
-                .parents
-                .iter()
-                .all(|parent| placed.get(*parent).copied().unwrap_or(true));
-            if free && let Some(slot) = placed.get_mut(place).filter(|slot| !**slot) {
-                *slot = true;
-                progress = true;
-            }
-        }
-        if !progress {
-            return placed.into_iter().all(|slot| slot);
+        let open: Vec<usize> = waiting.iter().map(|(place, _)| *place).collect();
+        waiting.retain(|(_, child)| child.parents.iter().any(|parent| open.contains(parent)));
+        if waiting.len() == open.len() {
+            return waiting.is_empty();
         }
     }
 }

@@ -12,16 +12,15 @@ pub use outcome::{
     Completed, Created, Decomposed, Release,
 };
 pub use request::{
-    BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion, FailurePolicy,
-    Guarded, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
-    ScheduleRequest, Silence, StartIn, Timeout,
+    AttemptEnd, BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion,
+    FailurePolicy, Guarded, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
+    ScheduleRequest, Silence, StartIn,
 };
 pub use snapshot::{Candidate, EndedRun, GuardFacts, RunningTask, Snapshot};
 
 use crate::Result;
 use crate::model::{
-    Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerExit,
-    WorkerIdentity,
+    Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
 };
 
 /// Cards and who works on them. Every call is one transaction; a call that fails has changed nothing,
@@ -115,40 +114,14 @@ pub trait BoardStore {
         termination: Termination,
     ) -> Result<Applied>;
 
-    /// Reclaims a card whose claim expired. Counts no failure.
-    fn reclaim_expired(
+    /// Ends the attempt at a running card whose claim is the one that was seen. `termination` reports
+    /// what became of the worker.
+    fn end_attempt(
         &mut self,
         id: &TaskId,
         seen: &ClaimSeen,
-        heartbeat_stale: bool,
+        end: &AttemptEnd,
         termination: Termination,
-    ) -> Result<Applied>;
-
-    /// Reclaims a card whose worker sent no heartbeat. Counts no failure.
-    fn reclaim_silent(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        silence: &Silence,
-        termination: Termination,
-    ) -> Result<Applied>;
-
-    /// Records that a worker exited without completing its card.
-    fn record_exit(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        exit: WorkerExit,
-        policy: &FailurePolicy,
-    ) -> Result<Release>;
-
-    /// Records that a worker exceeded its time limit.
-    fn record_timeout(
-        &mut self,
-        id: &TaskId,
-        seen: &ClaimSeen,
-        timeout: &Timeout,
-        policy: &FailurePolicy,
     ) -> Result<Release>;
 
     /// Records that a worker used up its turns.

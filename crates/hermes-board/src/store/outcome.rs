@@ -7,7 +7,6 @@ use crate::model::{BlockKind, Check, CheckEvidence, CheckSession, RunId, Status,
 /// Outcome of [`super::BoardStore::create`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
-    /// The card.
     pub task: Task,
     /// Whether the card existed before, under the same idempotency key.
     pub existed: bool,
@@ -17,7 +16,6 @@ pub struct Created {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Applied {
-    /// The write happened.
     Yes,
     /// Somebody else changed the card first; nothing was done.
     LostRace,
@@ -26,32 +24,24 @@ pub enum Applied {
 /// Outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimOutcome {
-    /// The card is claimed.
     Claimed(Box<Claimed>),
     /// The card has another status, or is claimed already.
     NotClaimable {
-        /// The status of the card.
         status: String,
-        /// The claim on the card.
         lock: Option<String>,
     },
     /// Parents are open; the card waits for them again.
     ParentsOpen,
-    /// The card is scheduled for later.
     TooEarly {
-        /// When.
         at: i64,
     },
-    /// There is no such card.
     Unknown,
 }
 
 /// A card that was claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
-    /// The card as it is now.
     pub task: Task,
-    /// The attempt that was opened.
     pub run: RunId,
     /// Whether the card was never claimed before, so that nothing of an earlier attempt can run.
     pub is_first_attempt: bool,
@@ -64,23 +54,14 @@ pub enum Release {
     /// Somebody else changed the card first; nothing was done.
     LostRace,
     /// The card is ready for another attempt.
-    Requeued {
-        /// Failures in a row.
-        failures: i64,
-    },
+    Requeued { failures: i64 },
     /// The card failed too often and waits for a person.
-    Blocked {
-        /// Failures in a row.
-        failures: i64,
-        /// The limit that was reached.
-        limit: i64,
-    },
+    Blocked { failures: i64, limit: i64 },
 }
 
 /// Outcome of a completion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompleteOutcome {
-    /// The card is done.
     Done(Box<Completed>),
     /// The card has checks that must pass first; nothing was changed.
     NeedsChecks(Vec<Check>),
@@ -89,7 +70,6 @@ pub enum CompleteOutcome {
 /// A card that was completed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completed {
-    /// The card as it is now.
     pub task: Task,
     /// The attempt that ended; `None` if there was none and no summary to keep.
     pub run: Option<RunId>,
@@ -110,20 +90,15 @@ pub struct BlockOutcome {
     pub kind: Option<BlockKind>,
     /// How often the card was blocked for this reason.
     pub recurrences: i64,
-    /// The attempt that ended.
     pub run: Option<RunId>,
 }
 
 /// Outcome of a session of checks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckOutcome {
-    /// All checks passed; the card is done.
     Done(Box<Completed>),
-    /// A check failed.
     Failed {
-        /// Its result.
         evidence: CheckEvidence,
-        /// The state of the card.
         release: Release,
     },
     /// The card changed while the checks ran; nothing was done.
@@ -133,11 +108,8 @@ pub enum CheckOutcome {
 /// A session of checks that was begun.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChecksBegun {
-    /// The session.
     pub session: CheckSession,
-    /// The checks to run, in order.
     pub checks: Vec<Check>,
-    /// The card as it is now.
     pub task: Task,
 }
 

@@ -6,54 +6,36 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{
-    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkerIdentity,
-    WorkspaceKind,
+    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkerExit,
+    WorkerIdentity, WorkspaceKind,
 };
 
 /// A card to be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewTask {
-    /// One line.
     pub title: String,
-    /// The opening post.
     pub body: Option<String>,
-    /// Assignee.
     pub assignee: Option<Assignee>,
-    /// Who creates the card.
     pub created_by: Option<String>,
-    /// Kind of workspace.
     pub workspace: WorkspaceKind,
     /// Directory, for the kinds of workspace that take one.
     pub workspace_path: Option<String>,
-    /// Branch of a worktree.
     pub branch_name: Option<String>,
-    /// Project of the card.
     pub project: Option<ProjectLink>,
-    /// Namespace inside the board.
     pub tenant: Option<String>,
-    /// Higher goes first.
     pub priority: i64,
     /// Cards that must be finished first.
     pub parents: Vec<TaskId>,
-    /// Initial status.
     pub start: StartIn,
     /// A second request with the same key returns the first card.
     pub idempotency_key: Option<String>,
-    /// Time limit of an attempt.
     pub max_runtime_seconds: Option<i64>,
-    /// Skills of the worker.
     pub skills: Option<SkillList>,
-    /// Failures after which the card is blocked.
     pub max_retries: Option<i64>,
-    /// Model of the worker.
     pub model_override: Option<String>,
-    /// Whether the worker goes on until a judge finds the goal reached.
     pub goal_mode: bool,
-    /// Turn limit of such a worker.
     pub goal_max_turns: Option<i64>,
-    /// Session of the agent that creates the card.
     pub session_id: Option<String>,
-    /// Acceptance checks, in order.
     pub checks: Vec<String>,
 }
 
@@ -73,11 +55,9 @@ pub enum StartIn {
     /// Ready, or waiting for its parents.
     #[default]
     Work,
-    /// In triage.
     Triage,
     /// Blocked until somebody unblocks it.
     Blocked,
-    /// Scheduled for this time.
     Scheduled(i64),
 }
 
@@ -88,20 +68,17 @@ pub struct ProjectLink {
     pub id: String,
     /// Short name, the first part of branch names.
     pub slug: String,
-    /// Repository.
     pub repository: Option<PathBuf>,
 }
 
 /// A claim on a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRequest {
-    /// The card.
     pub task: TaskId,
     /// Who claims, `<host>:<pid>`.
     pub lock: String,
     /// How long the claim lasts without a heartbeat; at least a second.
     pub ttl_seconds: i64,
-    /// The queue of the card.
     pub from: ClaimFrom,
     /// The process that starts a worker next; `None` for a claim by hand.
     pub dispatcher: Option<WorkerIdentity>,
@@ -110,9 +87,7 @@ pub struct ClaimRequest {
 /// Queues of cards that can be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimFrom {
-    /// Cards to be worked on.
     Ready,
-    /// Cards to be reviewed.
     Review,
 }
 
@@ -129,13 +104,9 @@ impl ClaimFrom {
 /// A claim as a dispatcher saw it: the condition of its next write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimSeen {
-    /// Who held the claim.
     pub lock: Option<String>,
-    /// When the claim expires.
     pub expires: Option<i64>,
-    /// The worker.
     pub pid: Option<i64>,
-    /// The attempt.
     pub run: Option<RunId>,
 }
 
@@ -144,7 +115,6 @@ pub struct ClaimSeen {
 pub struct Completion {
     /// The attempt that completes the card; it must be the one in progress.
     pub expected_run: Option<RunId>,
-    /// Short result.
     pub result: Option<String>,
     /// Summary for whoever goes on.
     pub summary: Option<String>,
@@ -180,26 +150,18 @@ impl Completion {
 /// A file in the attachments directory of a card that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAttachment {
-    /// Display name.
     pub filename: String,
-    /// Path of the file.
     pub stored_path: PathBuf,
-    /// Kind of content.
     pub content_type: Option<String>,
-    /// Bytes.
     pub size: u64,
-    /// Who attaches it.
     pub uploaded_by: Option<String>,
 }
 
 /// Blocking a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockRequest {
-    /// The card.
     pub task: TaskId,
-    /// Reason.
     pub reason: Option<String>,
-    /// Kind of reason.
     pub kind: Option<BlockKind>,
     /// The attempt that asks; it must be the one in progress.
     pub expected_run: Option<RunId>,
@@ -208,9 +170,7 @@ pub struct BlockRequest {
 /// Scheduling a card for later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleRequest {
-    /// The card.
     pub task: TaskId,
-    /// Reason.
     pub reason: Option<String>,
     /// When the card wakes; without a time, somebody has to unblock it.
     pub at: Option<i64>,
@@ -221,13 +181,9 @@ pub struct ScheduleRequest {
 /// Promoting a card by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromoteRequest {
-    /// The card.
     pub task: TaskId,
-    /// Who.
     pub actor: String,
-    /// Reason.
     pub reason: Option<String>,
-    /// Whether to promote despite open parents.
     pub force: bool,
     /// Only check whether the card can be promoted.
     pub dry_run: bool,
@@ -267,53 +223,54 @@ impl FailurePolicy {
     }
 }
 
-/// A worker that exceeded its time limit.
+/// Why the attempt at a running card ends without its worker's doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeout {
-    /// The worker.
-    pub pid: i64,
-    /// How long it ran.
-    pub elapsed_seconds: i64,
-    /// The limit.
-    pub limit_seconds: i64,
-    /// Whether SIGKILL was needed.
-    pub sigkill: bool,
+pub enum AttemptEnd {
+    /// The claim expired. Counts no failure.
+    Expired {
+        /// Whether the worker is alive without heartbeats.
+        heartbeat_stale: bool,
+    },
+    /// The worker sent no heartbeat. Counts no failure.
+    Silent(Silence),
+    /// The worker exited without completing its card.
+    Exited {
+        exit: WorkerExit,
+        policy: FailurePolicy,
+    },
+    /// The worker exceeded its time limit.
+    TimedOut {
+        elapsed_seconds: i64,
+        limit_seconds: i64,
+        policy: FailurePolicy,
+    },
 }
 
 /// A worker without heartbeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
-    /// How long it ran.
     pub elapsed_seconds: i64,
-    /// The last heartbeat.
     pub last_heartbeat_at: Option<i64>,
-    /// The age of the last heartbeat.
     pub heartbeat_age_seconds: Option<i64>,
-    /// The configured limit.
     pub timeout_seconds: i64,
 }
 
 /// A card that the respawn guard holds back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
-    /// The card.
     pub task: TaskId,
-    /// Reason.
     pub reason: &'static str,
 }
 
 /// The workspace of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedWorkspace {
-    /// The directory.
     pub path: PathBuf,
-    /// The branch, for a worktree.
     pub branch: Option<String>,
 }
 
 /// Who runs the checks of a card.
 pub struct CheckStart<'a> {
-    /// This process.
     pub checker: Checker,
     /// How long a claim made for the checks lasts.
     pub ttl_seconds: i64,

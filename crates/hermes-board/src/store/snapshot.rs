@@ -6,13 +6,11 @@ use crate::store::ClaimSeen;
 /// A board at one moment. Lists of cards are in the order of dispatch: priority, age, name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// When the snapshot was taken.
     pub taken_at: i64,
     /// Ready cards without a claim.
     pub ready: Vec<Candidate>,
     /// Cards in review without a claim.
     pub review: Vec<Candidate>,
-    /// Running cards.
     pub running: Vec<RunningTask>,
     /// Waiting cards whose parents are all finished, and cards blocked by failures that are fewer now
     /// than the limit.
@@ -24,32 +22,23 @@ pub struct Snapshot {
 /// A card that a worker could be started for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The card.
     pub id: TaskId,
-    /// The assignee.
     pub assignee: Option<String>,
-    /// Higher goes first.
     pub priority: i64,
-    /// Older goes first.
     pub created_at: i64,
-    /// Failures in a row.
     pub consecutive_failures: i64,
-    /// The failure limit of the card, if it has one of its own.
     pub max_retries: Option<i64>,
     /// Whether a parent is open: a claim would demote the card.
     pub has_open_parent: bool,
     /// Time before which the card is not worked on.
     pub not_before: Option<i64>,
-    /// Facts for the respawn guard.
     pub guard: GuardFacts,
 }
 
 /// Facts about earlier attempts at a card.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GuardFacts {
-    /// The last failure.
     pub last_failure_error: Option<String>,
-    /// The attempt that ended last.
     pub last_run: Option<EndedRun>,
     /// When an attempt last completed the card, if that is at most an hour ago.
     pub completed_at: Option<i64>,
@@ -64,7 +53,6 @@ pub struct GuardFacts {
 pub struct EndedRun {
     /// The outcome; `None` for one of a newer program.
     pub outcome: Option<Outcome>,
-    /// When.
     pub ended_at: i64,
 }
 
@@ -73,15 +61,10 @@ pub struct EndedRun {
 pub struct RunningTask {
     /// The card, with everything that matters once it is released.
     pub card: Candidate,
-    /// Its claim.
     pub claim: ClaimSeen,
-    /// When the attempt began.
     pub started_at: Option<i64>,
-    /// The last heartbeat.
     pub last_heartbeat_at: Option<i64>,
-    /// Time limit of the attempt.
     pub max_runtime_seconds: Option<i64>,
-    /// Identity of the worker.
     pub identity: Option<WorkerIdentity>,
     /// The dispatcher that claimed the card, until the worker is recorded.
     pub dispatcher: Option<WorkerIdentity>,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hermes_board::boards::{
-    BoardHome, BoardSlug, DispatcherLock, Listed, MetadataChange, TickLock,
+    BoardHome, BoardSlug, Listed, MetadataChange, TickLock, lock_dispatcher,
 };
 use hermes_board::{Error, SqliteBoard};
 use hermes_config::Environment;
@@ -273,8 +273,8 @@ fn one_dispatcher_at_a_time() {
     drop(held);
     assert!(matches!(TickLock::take(&board), TickLock::Held(_)));
     assert_eq!(mode(&board.dispatch_lock()), 0o600);
-    let gateway = DispatcherLock::take(&fixture.home).unwrap().unwrap();
-    assert!(DispatcherLock::take(&fixture.home).unwrap().is_none());
+    let gateway = lock_dispatcher(&fixture.home).unwrap().unwrap();
+    assert!(lock_dispatcher(&fixture.home).unwrap().is_none());
     assert_eq!(gateway.path(), fixture.home.dispatcher_lock());
     std::fs::create_dir(fixture.path("kanban.db.dispatch.lock2")).unwrap();
     let mut odd = board;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use hermes_board::model::{
-    CheckEvidence, CheckMark, CheckState, Checker, Outcome, RunId, Status, TaskId, WorkerExit,
+    CheckEvidence, CheckMark, CheckState, Checker, Outcome, RunId, Status, TaskId, Termination,
+    WorkerExit,
 };
 use hermes_board::store::{
     BoardStore, CheckOutcome, CheckStart, ChecksBegun, CompleteOutcome, Completion, FailurePolicy,
@@ -13,7 +14,7 @@ use hermes_board::store::{
 use hermes_board::{Error, SqliteBoard};
 use pretty_assertions::assert_eq;
 
-use crate::{Fixture, START, card, claim, events, file, kinds, move_to, status, task};
+use crate::{Fixture, START, card, claim, events, exited, file, kinds, move_to, status, task};
 
 fn checked_card(commands: &[&str]) -> NewTask {
     NewTask {
@@ -213,7 +214,12 @@ fn a_card_that_nobody_works_on_is_claimed_by_the_checker() {
     let seen = &snapshot.running.first().unwrap().claim;
     let policy = FailurePolicy::with_limit(2);
     let release = board
-        .record_exit(&id, seen, WorkerExit::Unknown, &policy)
+        .end_attempt(
+            &id,
+            seen,
+            &exited(WorkerExit::Unknown, policy),
+            Termination::default(),
+        )
         .unwrap();
     assert_eq!(release, Release::Requeued { failures: 1 });
     assert_eq!(
@@ -351,7 +357,7 @@ fn child() {
     let Some(root) = std::env::var_os(ROOT) else {
         return;
     };
-    let home = hermes_board::boards::BoardHome::at(Path::new(&root));
+    let home = crate::home_at(Path::new(&root));
     let mut board = SqliteBoard::open(
         &home.select(None).unwrap(),
         &hermes_board::BoardOptions::default(),
@@ -398,7 +404,12 @@ fn killed_at_any_write_the_card_is_free_running_or_done_and_never_in_between() {
                 let claim = &snapshot.running.first().unwrap().claim;
                 let policy = FailurePolicy::with_limit(2);
                 let release = board
-                    .record_exit(&id, claim, WorkerExit::Unknown, &policy)
+                    .end_attempt(
+                        &id,
+                        claim,
+                        &exited(WorkerExit::Unknown, policy),
+                        Termination::default(),
+                    )
                     .unwrap();
                 assert_eq!(release, Release::Requeued { failures: 1 });
                 assert_eq!(status(&board, &id), Status::Ready);

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 
-use hermes_board::boards::BoardHome;
+use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::{Status, Task, TaskId};
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion, NewTask};
 use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
 
-use crate::{Fixture, card, claim, complete, file, task};
+use crate::{Fixture, card, claim, complete, exited, file, task};
 
 const ACTION: &str = "BOARD_TEST_ACTION";
 const ROOT: &str = "BOARD_TEST_ROOT";
@@ -20,7 +20,7 @@ const NUMBER: &str = "BOARD_TEST_NUMBER";
 const DIE_AT: &str = "BOARD_TEST_DIE_AT";
 
 fn open_at(root: &Path) -> SqliteBoard {
-    let board = BoardHome::at(root).select(None).unwrap();
+    let board = Board::below(root, &BoardSlug::default_board());
     SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
 }
 
@@ -304,7 +304,12 @@ fn act(board: &mut SqliteBoard, what: usize, id: &TaskId, other: &TaskId) {
                 let policy = FailurePolicy::with_limit(3);
                 refused(
                     board
-                        .record_exit(&work.card.id, &work.claim, WorkerExit::Code(1), &policy)
+                        .end_attempt(
+                            &work.card.id,
+                            &work.claim,
+                            &exited(WorkerExit::Code(1), policy),
+                            Termination::default(),
+                        )
                         .map(drop),
                 );
             }

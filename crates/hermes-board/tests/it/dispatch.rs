@@ -5,14 +5,14 @@ use hermes_board::model::{
     Outcome, RunId, Status, TaskId, Termination, WorkerExit, WorkerIdentity,
 };
 use hermes_board::store::{
-    Applied, BoardStore, ClaimSeen, EndedRun, FailurePolicy, Guarded, NewTask, Release,
-    ResolvedWorkspace, RunningTask, Silence, StartIn, Timeout,
+    Applied, AttemptEnd, BoardStore, ClaimSeen, EndedRun, FailurePolicy, Guarded, NewTask, Release,
+    ResolvedWorkspace, RunningTask, Silence, StartIn,
 };
 use pretty_assertions::assert_eq;
 
 use crate::{
-    Fixture, START, assignee, below, card, claim, complete, events, file, kinds, move_to, status,
-    task,
+    Fixture, START, assignee, below, card, claim, complete, events, exited, file, kinds, move_to,
+    status, task,
 };
 
 const LIMIT: i64 = 2;
@@ -39,7 +39,9 @@ fn spawn(board: &mut SqliteBoard, id: &TaskId) -> (RunId, ClaimSeen) {
 fn exit(board: &mut SqliteBoard, id: &TaskId, exit: WorkerExit, limit: i64) -> Release {
     let (_, seen) = spawn(board, id);
     let policy = FailurePolicy::with_limit(limit);
-    board.record_exit(id, &seen, exit, &policy).unwrap()
+    board
+        .end_attempt(id, &seen, &exited(exit, policy), Termination::default())
+        .unwrap()
 }
 
 #[test]
@@ -164,14 +166,17 @@ fn an_expired_claim_is_extended_deferred_or_reclaimed() {
         r#"claim_extended {"reason":"pid_alive","worker_pid":77,"claim_lock":"host:1","claim_expires_was":1700000900,"claim_expires_now":1700001900,"last_heartbeat_at":null}"#
     );
     // What was seen before is no longer so.
-    for lost in [
+    assert_eq!(
         board.extend_claim(&id, &seen, START + 9999).unwrap(),
+        Applied::LostRace
+    );
+    let expired = |heartbeat_stale| AttemptEnd::Expired { heartbeat_stale };
+    assert_eq!(
         board
-            .reclaim_expired(&id, &seen, false, Termination::default())
+            .end_attempt(&id, &seen, &expired(false), Termination::default())
             .unwrap(),
-    ] {
-        assert_eq!(lost, Applied::LostRace);
-    }
+        Release::LostRace
+    );
     let seen = running(&board, &id).claim;
     let alive = Termination {
         prev_pid: Some(77),
@@ -192,8 +197,8 @@ fn an_expired_claim_is_extended_deferred_or_reclaimed() {
         ..alive
     };
     assert_eq!(
-        board.reclaim_expired(&id, &seen, true, gone).unwrap(),
-        Applied::Yes
+        board.end_attempt(&id, &seen, &expired(true), gone).unwrap(),
+        Release::Requeued { failures: 0 }
     );
     assert_eq!(
         events(&board, &id).last().unwrap(),
@@ -220,10 +225,11 @@ fn reclaiming_from_a_silent_worker_counts_no_failure() {
         heartbeat_age_seconds: None,
         timeout_seconds: 14_400,
     };
-    let taken = board
-        .reclaim_silent(&id, &seen, &silence, Termination::default())
+    let end = AttemptEnd::Silent(silence);
+    let release = board
+        .end_attempt(&id, &seen, &end, Termination::default())
         .unwrap();
-    assert_eq!(taken, Applied::Yes);
+    assert_eq!(release, Release::Requeued { failures: 0 });
     let closed = board.run(run).unwrap().unwrap();
     assert_eq!(closed.ended_how(), Some(Outcome::Stale));
     assert_eq!(
@@ -324,7 +330,12 @@ fn a_systemic_failure_blocks_at_once() {
     };
     assert_eq!(
         board
-            .record_exit(&id, &seen, WorkerExit::Code(1), &policy)
+            .end_attempt(
+                &id,
+                &seen,
+                &exited(WorkerExit::Code(1), policy),
+                Termination::default()
+            )
             .unwrap(),
         Release::Blocked {
             failures: 1,
@@ -363,7 +374,9 @@ fn protocol_violations_have_a_limit_of_their_own() {
     assert_eq!(running(&board, &id).violation_streak, 2);
     let policy = FailurePolicy::with_limit(LIMIT);
     assert_eq!(
-        board.record_exit(&id, &seen, silent, &policy).unwrap(),
+        board
+            .end_attempt(&id, &seen, &exited(silent, policy), Termination::default())
+            .unwrap(),
         Release::Blocked {
             failures: 1,
             limit: 3
@@ -426,15 +439,18 @@ fn timeouts_and_exhausted_budgets_count_as_failures() {
         },
     );
     let (run, seen) = spawn(&mut board, &id);
-    let timeout = Timeout {
-        pid: 77,
+    let policy = FailurePolicy::with_limit(LIMIT);
+    let timeout = AttemptEnd::TimedOut {
         elapsed_seconds: 61,
         limit_seconds: 60,
-        sigkill: true,
+        policy,
     };
-    let policy = FailurePolicy::with_limit(LIMIT);
+    let killed = Termination {
+        sigkill: true,
+        ..Termination::default()
+    };
     assert_eq!(
-        board.record_timeout(&id, &seen, &timeout, &policy).unwrap(),
+        board.end_attempt(&id, &seen, &timeout, killed).unwrap(),
         Release::Requeued { failures: 1 }
     );
     assert_eq!(
@@ -446,7 +462,7 @@ fn timeouts_and_exhausted_budgets_count_as_failures() {
         Some(Outcome::TimedOut)
     );
     assert_eq!(
-        board.record_timeout(&id, &seen, &timeout, &policy).unwrap(),
+        board.end_attempt(&id, &seen, &timeout, killed).unwrap(),
         Release::LostRace
     );
     let run = claim(&mut board, &id);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hermes_board::boards::{BoardHome, BoardSlug, Listed, MetadataChange};
+use hermes_board::boards::{BoardSlug, Listed, MetadataChange};
 use hermes_board::completion::complete_card;
 use hermes_board::files::{NewFile, Retention, attach_bytes, collect_garbage};
 use hermes_board::model::{Object, Status, TaskId};
@@ -14,7 +14,7 @@ use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::{Fixture, card, claim, file, status};
+use crate::{Fixture, card, claim, file, home_at, status};
 
 const ACTION: &str = "BOARD_KILLED_ACTION";
 const ROOT: &str = "BOARD_KILLED_ROOT";
@@ -28,7 +28,7 @@ fn child() {
         return;
     };
     let root = std::env::var_os(ROOT).unwrap();
-    let home = BoardHome::at(Path::new(&root));
+    let home = home_at(Path::new(&root));
     let board = home.select(None).unwrap();
     let arm = || hermes_fs::fault::arm(std::env::var(DIE_AT).unwrap().parse().unwrap());
     let open = || SqliteBoard::open(&board, &BoardOptions::default()).unwrap();

@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod boards;
@@ -24,12 +24,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use hermes_board::boards::{Board, BoardHome, BoardSlug};
-use hermes_board::model::{Assignee, RunId, Status, Task, TaskId};
+use hermes_board::model::{Assignee, RunId, Status, Task, TaskId, WorkerExit};
 use hermes_board::store::{
-    BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome, Completed,
-    Completion, NewTask,
+    AttemptEnd, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome,
+    Completed, Completion, FailurePolicy, NewTask,
 };
 use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, SqliteBoard};
+use hermes_config::Environment;
+use hermes_home::{Location, SystemFacts};
 
 /// Time that stands still until it is moved.
 #[derive(Debug)]
@@ -64,7 +66,7 @@ const START: i64 = 1_700_000_000;
 impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let home = BoardHome::at(dir.path());
+        let home = home_at(dir.path());
         Self {
             dir,
             clock: Arc::new(TestClock(AtomicI64::new(START))),
@@ -96,6 +98,18 @@ impl Fixture {
     fn pass(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds, Ordering::SeqCst);
     }
+}
+
+/// The boards of an installation at `root`.
+fn home_at(root: &Path) -> BoardHome {
+    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
+    BoardHome::resolve(&env, &location)
+}
+
+/// The end of an attempt whose worker exited.
+fn exited(exit: WorkerExit, policy: FailurePolicy) -> AttemptEnd {
+    AttemptEnd::Exited { exit, policy }
 }
 
 fn assignee(name: &str) -> Assignee {

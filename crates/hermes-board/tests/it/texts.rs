@@ -3,13 +3,13 @@
 use hermes_board::diagnostics::{
     DiagnosticKind, Severity, Thresholds, TriageModels, diagnose, diagnose_board,
 };
-use hermes_board::model::{Status, TaskId, WorkerExit};
+use hermes_board::model::{Status, TaskId, Termination, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, Completion, FailurePolicy, NewTask, StartIn};
 use hermes_board::{ContextOptions, SqliteBoard, worker_context};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::{Fixture, below, card, claim, complete, file};
+use crate::{Fixture, below, card, claim, complete, exited, file};
 
 fn context(board: &SqliteBoard, id: &TaskId) -> String {
     let options = ContextOptions {
@@ -197,7 +197,12 @@ fn crash(board: &mut SqliteBoard, id: &TaskId, exit: WorkerExit) {
     let snapshot = board.snapshot(9).unwrap();
     let seen = &snapshot.running_run(run).unwrap().claim;
     let _release = board
-        .record_exit(id, seen, exit, &FailurePolicy::with_limit(9))
+        .end_attempt(
+            id,
+            seen,
+            &exited(exit, FailurePolicy::with_limit(9)),
+            Termination::default(),
+        )
         .unwrap();
 }
 

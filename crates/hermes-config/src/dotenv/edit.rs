@@ -18,27 +18,21 @@ pub enum SetVariableError {
     OpenQuote(String),
 }
 
-/// What a change had to leave out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SetReport {
-    /// Positions (from 1) of characters outside ASCII that were dropped from a key or token: they
-    /// come from copying out of a document and make every request fail.
-    pub dropped_positions: Vec<usize>,
-}
-
-/// Sets a variable, in place of its last line or at the end.
+/// Sets a variable, in place of its last line or at the end. Gives the positions (from 1) of
+/// characters outside ASCII that were dropped from a key or token: they come from copying out of a
+/// document and make every request fail.
 pub fn set_variable(
     env: &mut DotEnv,
     name: &str,
     value: &str,
-) -> Result<SetReport, SetVariableError> {
+) -> Result<Vec<usize>, SetVariableError> {
     if !is_valid_name(name) {
         return Err(SetVariableError::BadName(name.to_owned()));
     }
     if is_denied_name(name) {
         return Err(SetVariableError::Denied(name.to_owned()));
     }
-    let mut report = SetReport::default();
+    let mut dropped = Vec::new();
     let mut clean: String = value
         .chars()
         .filter(|c| !matches!(c, '\n' | '\r' | '\0'))
@@ -47,7 +41,7 @@ pub fn set_variable(
         .iter()
         .any(|end| name.ends_with(end))
     {
-        report.dropped_positions = clean
+        dropped = clean
             .chars()
             .enumerate()
             .filter(|(_, c)| !c.is_ascii())
@@ -71,7 +65,7 @@ pub fn set_variable(
     if DotEnv::parse(&env.to_text()) != *env {
         return Err(SetVariableError::OpenQuote(name.to_owned()));
     }
-    Ok(report)
+    Ok(dropped)
 }
 
 /// Removes every line of a variable; says whether there was one.
@@ -180,8 +174,8 @@ mod tests {
     #[test]
     fn keys_lose_what_is_not_ascii() {
         let mut env = DotEnv::default();
-        let report = set_variable(&mut env, "OPENAI_API_KEY", "sk\u{2011}a\nb\u{a0}").unwrap();
-        assert_eq!(report.dropped_positions, [3, 6]);
+        let dropped = set_variable(&mut env, "OPENAI_API_KEY", "sk\u{2011}a\nb\u{a0}").unwrap();
+        assert_eq!(dropped, [3, 6]);
         assert_eq!(env.get("OPENAI_API_KEY"), Some("skab"));
         set_variable(&mut env, "GREETING", "grüß").unwrap();
         assert_eq!(env.get("GREETING"), Some("grüß"));

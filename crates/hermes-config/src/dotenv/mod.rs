@@ -4,7 +4,7 @@ mod edit;
 mod names;
 mod parse;
 
-pub use edit::{SetReport, SetVariableError, repair, set_variable, unset_variable};
+pub use edit::{SetVariableError, repair, set_variable, unset_variable};
 pub use names::{
     KnownName, belongs_in_dotenv, is_denied_name, is_known_name, is_valid_name, known_names,
 };

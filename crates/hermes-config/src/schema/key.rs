@@ -67,104 +67,88 @@ pub struct Key {
 }
 
 impl Key {
-    const fn new(path: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Self {
-        Self {
-            path,
-            kind,
-            default,
-            var: None,
-            secret: false,
-            doc,
-        }
+    /// Says which setting it is and what it does.
+    pub(super) const fn named(mut self, path: &'static str, doc: &'static str) -> Self {
+        self.path = path;
+        self.doc = doc;
+        self
     }
 
     /// The variable that overrides this setting.
-    #[must_use]
-    pub const fn var(mut self, var: &'static str) -> Self {
+    pub(super) const fn var(mut self, var: &'static str) -> Self {
         self.var = Some(var);
         self
     }
 
     /// A value that is never shown.
-    #[must_use]
-    pub const fn secret(mut self) -> Self {
+    pub(super) const fn secret(mut self) -> Self {
         self.secret = true;
         self
     }
 
     /// A setting without default.
-    #[must_use]
-    pub const fn unset(mut self) -> Self {
+    pub(super) const fn unset(mut self) -> Self {
         self.default = Fallback::Unset;
         self
     }
 
     /// A setting whose default is null.
-    #[must_use]
-    pub const fn null(mut self) -> Self {
+    pub(super) const fn null(mut self) -> Self {
         self.default = Fallback::Null;
         self
     }
 }
 
-/// A boolean setting.
-pub(super) const fn flag(path: &'static str, default: bool, doc: &'static str) -> Key {
-    Key::new(path, Kind::Bool, Fallback::Bool(default), doc)
+/// A setting of any kind; [`Key::named`] says which one.
+pub(super) const fn custom(kind: Kind, default: Fallback) -> Key {
+    Key {
+        path: "",
+        kind,
+        default,
+        var: None,
+        secret: false,
+        doc: "",
+    }
 }
 
-/// A whole number.
-pub(super) const fn int(path: &'static str, default: i64, doc: &'static str) -> Key {
-    Key::new(path, Kind::Int, Fallback::Int(default), doc)
+pub(super) const fn flag(default: bool) -> Key {
+    custom(Kind::Bool, Fallback::Bool(default))
+}
+
+pub(super) const fn int(default: i64) -> Key {
+    custom(Kind::Int, Fallback::Int(default))
 }
 
 /// A whole number above zero: a size, or a time to wait.
-pub(super) const fn positive(path: &'static str, default: i64, doc: &'static str) -> Key {
-    Key::new(path, Kind::Positive, Fallback::Int(default), doc)
+pub(super) const fn positive(default: i64) -> Key {
+    custom(Kind::Positive, Fallback::Int(default))
 }
 
-/// A number.
-pub(super) const fn number(path: &'static str, default: f64, doc: &'static str) -> Key {
-    Key::new(path, Kind::Number, Fallback::Float(default), doc)
+pub(super) const fn number(default: f64) -> Key {
+    custom(Kind::Number, Fallback::Float(default))
 }
 
 /// A number whose default is whole.
-pub(super) const fn whole(path: &'static str, default: i64, doc: &'static str) -> Key {
-    Key::new(path, Kind::Number, Fallback::Int(default), doc)
+pub(super) const fn whole(default: i64) -> Key {
+    custom(Kind::Number, Fallback::Int(default))
 }
 
-/// A text.
-pub(super) const fn text(path: &'static str, default: &'static str, doc: &'static str) -> Key {
-    Key::new(path, Kind::Text, Fallback::Text(default), doc)
+pub(super) const fn text(default: &'static str) -> Key {
+    custom(Kind::Text, Fallback::Text(default))
 }
 
 /// One of several words.
-pub(super) const fn choice(
-    path: &'static str,
-    words: &'static [&'static str],
-    default: &'static str,
-    doc: &'static str,
-) -> Key {
-    Key::new(path, Kind::Choice(words), Fallback::Text(default), doc)
+pub(super) const fn choice(words: &'static [&'static str], default: &'static str) -> Key {
+    custom(Kind::Choice(words), Fallback::Text(default))
 }
 
-/// A list.
-pub(super) const fn list(path: &'static str, doc: &'static str) -> Key {
-    Key::new(path, Kind::List, Fallback::Texts(&[]), doc)
+pub(super) const fn list() -> Key {
+    custom(Kind::List, Fallback::Texts(&[]))
 }
 
 /// A mapping with free keys.
-pub(super) const fn map(path: &'static str, doc: &'static str) -> Key {
-    Key::new(path, Kind::Map, Fallback::EmptyMap, doc)
-}
-
-/// Anything else.
-pub(super) const fn custom(
-    path: &'static str,
-    kind: Kind,
-    default: Fallback,
-    doc: &'static str,
-) -> Key {
-    Key::new(path, kind, default, doc)
+pub(super) const fn map() -> Key {
+    custom(Kind::Map, Fallback::EmptyMap)
 }
 
 /// A top-level key of `config.yaml`.
@@ -173,7 +157,8 @@ pub struct Section {
     pub name: &'static str,
     pub doc: &'static str,
     pub keys: &'static [Key],
-    /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns them.
+    /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns
+    /// them.
     pub open: bool,
 }
 
@@ -201,7 +186,7 @@ impl Kind {
             Self::IntOr(words) => format!("a whole number or {}", words.join(", ")),
             Self::List => "a list".to_owned(),
             Self::Map => "a mapping".to_owned(),
-            Self::TextOrMap => "a text or a mapping".to_owned(),
+            Self::TextOrMap => "a string or a mapping".to_owned(),
             Self::ListOrMap => "a list or a mapping".to_owned(),
         }
     }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::areas::sections;
 use super::key::{Key, Kind};
+use crate::yaml::{put, value_at};
 
 /// What the schema says of a path.
 #[derive(Debug, Clone, Copy)]
@@ -79,33 +80,17 @@ fn takes_anything_below(kind: Kind) -> bool {
 
 /// The tree of defaults.
 pub fn defaults() -> Value {
-    let mut root = Map::new();
-    for (path, key) in keys() {
-        if path.contains('*') {
-            continue;
-        }
-        let Some(value) = key.default.value() else {
-            continue;
-        };
-        let mut map = &mut root;
-        let mut segments = path.split('.').peekable();
-        while let Some(segment) = segments.next() {
-            if segments.peek().is_none() {
-                // A section that may be a value (`model`) and has settings keeps the settings.
-                map.entry(segment).or_insert(value);
-                break;
-            }
-            let child = map
-                .entry(segment)
-                .or_insert_with(|| Value::Object(Map::new()));
-            if !child.is_object() {
-                *child = Value::Object(Map::new());
-            }
-            let Value::Object(next) = child else { break };
-            map = next;
+    let mut root = Value::Object(Map::new());
+    for (path, key) in keys().filter(|(path, _)| !path.contains('*')) {
+        let path: Vec<&str> = path.split('.').collect();
+        // A section that may be a value (`model`) and has settings keeps the settings.
+        if let Some(value) = key.default.value()
+            && value_at(&root, &path).is_none()
+        {
+            put(&mut root, &path, value);
         }
     }
-    Value::Object(root)
+    root
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ use serde_json::Value;
 use super::file::{FileState, SettingsFile};
 use super::normalise::source_paths;
 use super::origin::{Candidate, Layer};
-use super::overlay::{FileOverlay, put, value_at};
+use super::overlay::FileOverlay;
 use super::problem::Problem;
 use crate::dotenv::{DotEnv, DotEnvError, is_denied_name};
 use crate::environment::Environment;
 use crate::schema::{self, Kind};
 use crate::vars;
+use crate::yaml::{put, value_at};
 
 /// Where an administrator's settings are unless a variable says otherwise.
 const MANAGED_DIR: &str = "/etc/hermes";
@@ -256,40 +257,30 @@ impl Config {
     pub fn candidates(&self, key: &str) -> Vec<Candidate> {
         let path: Vec<String> = key.split('.').map(str::to_owned).collect();
         let spec = schema::find(&path);
+        let by_variable = |layer, text: Option<&str>, file: Option<PathBuf>, line| {
+            let key = spec?;
+            let value = key
+                .kind
+                .from_text(text.filter(|text| !text.trim().is_empty())?)?;
+            Some(Candidate {
+                layer,
+                value,
+                file,
+                line,
+                variable: key.var.map(str::to_owned),
+            })
+        };
         let mut found = Vec::new();
         if let Some(file) = &self.managed {
             found.extend(file_candidate(Layer::Managed, file, &path));
         }
-        let variable = spec.and_then(|key| Some((key.var?, key.kind)));
-        if let Some((name, kind)) = variable {
-            let text = self
-                .sources
-                .env
-                .lookup(name)
-                .filter(|text| !text.trim().is_empty());
-            found.extend(
-                text.and_then(|text| kind.from_text(text))
-                    .map(|value| Candidate {
-                        layer: Layer::Environment,
-                        value,
-                        file: None,
-                        line: None,
-                        variable: Some(name.to_owned()),
-                    }),
-            );
-        }
+        let name = spec.and_then(|key| key.var).unwrap_or_default();
+        let text = self.sources.env.lookup(name);
+        found.extend(by_variable(Layer::Environment, text, None, None));
         found.extend(file_candidate(Layer::File, &self.user, &path));
-        if let Some((name, kind)) = variable {
-            let text = self.dotenv.get(name).filter(|text| !text.trim().is_empty());
-            let value = text.and_then(|text| kind.from_text(text));
-            found.extend(value.map(|value| Candidate {
-                layer: Layer::DotEnv,
-                value,
-                file: Some(self.sources.dotenv_path()),
-                line: self.dotenv.line_of(name),
-                variable: Some(name.to_owned()),
-            }));
-        }
+        let (file, line) = (self.sources.dotenv_path(), self.dotenv.line_of(name));
+        let text = self.dotenv.get(name);
+        found.extend(by_variable(Layer::DotEnv, text, Some(file), line));
         found.extend(value_at(&schema::defaults(), &path).map(|value| Candidate {
             layer: Layer::Default,
             value: value.clone(),

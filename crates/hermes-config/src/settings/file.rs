@@ -54,7 +54,7 @@ impl BrokenFile {
     pub fn sentence(&self, path: &Path) -> String {
         match self {
             Self::Syntax(_) | Self::NotAMapping { .. } => {
-                format!("{} cannot be understood: {self}", path.display())
+                format!("{} cannot be parsed: {self}", path.display())
             }
             Self::Unreadable { message, .. } => message.clone(),
         }
@@ -64,7 +64,7 @@ impl BrokenFile {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Syntax(_) | Self::NotAMapping { .. } => {
-                Some("mend it with `hermes config edit`".to_owned())
+                Some("fix it with `hermes config edit`".to_owned())
             }
             Self::Unreadable { hint, .. } => hint.clone(),
         }

@@ -7,6 +7,7 @@ use super::file::SettingsFile;
 use super::normalise::{normalise, source_paths};
 use super::problem::Problem;
 use crate::schema::{self, Known};
+use crate::yaml::{put, value_at};
 
 /// Lays the content of a file over `base`.
 pub(super) struct FileOverlay<'a, 'v> {
@@ -151,25 +152,4 @@ fn describe(value: &Value) -> String {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "a mapping".to_owned(),
     }
-}
-
-pub(super) fn value_at<'v, S: AsRef<str>>(root: &'v Value, path: &[S]) -> Option<&'v Value> {
-    path.iter().try_fold(root, |value, segment| match value {
-        Value::Object(map) => map.get(segment.as_ref()),
-        Value::Array(items) => items.get(segment.as_ref().parse::<usize>().ok()?),
-        _ => None,
-    })
-}
-
-/// Sets a value in a tree of mappings, making way where a scalar stands.
-pub(super) fn put<S: AsRef<str>>(root: &mut Value, path: &[S], value: Value) {
-    let mut current = root;
-    for segment in path {
-        if !current.is_object() {
-            *current = Value::Object(Map::new());
-        }
-        let Value::Object(map) = current else { return };
-        current = map.entry(segment.as_ref()).or_insert(Value::Null);
-    }
-    *current = value;
 }

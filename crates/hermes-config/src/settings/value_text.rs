@@ -26,62 +26,49 @@ pub fn is_secret_path<S: AsRef<str>>(path: &[S]) -> bool {
 
 /// A tree with every secret masked.
 pub fn masked(value: &Value) -> Value {
-    mask_below(value, &mut Vec::new())
-}
-
-fn mask_below(value: &Value, path: &mut Vec<String>) -> Value {
-    match value {
-        Value::Object(map) => Value::Object(
-            map.iter()
-                .map(|(key, value)| {
-                    path.push(key.clone());
-                    let masked = mask_below(value, path);
-                    path.pop();
-                    (key.clone(), masked)
-                })
-                .collect(),
-        ),
-        Value::Array(items) => {
-            Value::Array(items.iter().map(|item| mask_below(item, path)).collect())
-        }
-        Value::String(text) if !text.is_empty() && is_secret_path(path) && !is_reference(text) => {
-            Value::String(hermes_secret::display_mask(text))
-        }
-        Value::Number(_) if is_secret_path(path) && schema::find(path).is_none() => {
-            Value::String("***".to_owned())
-        }
-        other => other.clone(),
-    }
+    let mut tree = value.clone();
+    each_secret(&mut tree, &mut Vec::new(), &mut |secret| match secret {
+        Value::String(text) => *text = hermes_secret::display_mask(text),
+        other => *other = Value::String("***".to_owned()),
+    });
+    tree
 }
 
 /// Every secret text of a tree, so that it can be masked wherever it turns up.
 pub fn secret_values(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    collect_secrets(value, &mut Vec::new(), &mut found);
+    each_secret(&mut value.clone(), &mut Vec::new(), &mut |secret| {
+        found.extend(secret.as_str().map(str::to_owned));
+    });
     found
 }
 
-fn collect_secrets<'a>(value: &'a Value, path: &mut Vec<&'a str>, found: &mut Vec<String>) {
-    match value {
+/// Texts and numbers of a tree that must not be shown. A number that the schema knows is no secret,
+/// nor is a reference to one.
+fn each_secret(value: &mut Value, path: &mut Vec<String>, visit: &mut dyn FnMut(&mut Value)) {
+    let is_secret = match value {
         Value::Object(map) => {
             for (key, value) in map {
-                path.push(key);
-                collect_secrets(value, path, found);
+                path.push(key.clone());
+                each_secret(value, path, visit);
                 path.pop();
             }
+            return;
         }
         Value::Array(items) => {
             for item in items {
-                collect_secrets(item, path, found);
+                each_secret(item, path, visit);
             }
+            return;
         }
-        Value::String(text) if !text.is_empty() && is_secret_path(path) && !is_reference(text) => {
-            found.push(text.clone());
+        Value::String(text) => {
+            let is_reference = text.starts_with("${") && text.ends_with('}');
+            !text.is_empty() && !is_reference && is_secret_path(path)
         }
-        _ => {}
+        Value::Number(_) => is_secret_path(path) && schema::find(path).is_none(),
+        Value::Null | Value::Bool(_) => false,
+    };
+    if is_secret {
+        visit(value);
     }
-}
-
-fn is_reference(text: &str) -> bool {
-    text.starts_with("${") && text.ends_with('}')
 }

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::config::Sources;
 use super::file::{BrokenFile, MAX_BYTES, SettingsFile, keep_corrupt_copy, parse};
-use super::overlay::{suggestion, value_at};
+use super::overlay::suggestion;
 use super::value_text::plain_text;
 use crate::dotenv::{self, DotEnv, DotEnvError, SetVariableError, belongs_in_dotenv};
 use crate::schema::{self, Kind, Known};
-use crate::yaml::{self, Document, EditError};
+use crate::yaml::{self, Document, EditError, value_at};
 
 /// A change of settings that was not made.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ impl ConfigError {
             Self::WrongType { expected, .. } if expected.contains("list") => {
                 Some("write a list as '[\"a\", \"b\"]'".into())
             }
-            Self::WrongType { .. } => Some("--force saves it all the same".into()),
+            Self::WrongType { .. } => Some("--force saves it anyway".into()),
             Self::Managed { .. } => Some("ask the administrator".into()),
             Self::Variable(_) => Some("behaviour belongs in config.yaml".into()),
             Self::DotEnv { .. } => Some("save the file as UTF-8".into()),
@@ -213,7 +213,7 @@ pub fn edit_text_file(
     what: &str,
     change: impl FnOnce(&str) -> Result<String, ConfigError>,
 ) -> Result<(), ConfigError> {
-    let _lock = FileLock::acquire(&lock_path(path), &LockOptions::new(what))?;
+    let _lock = FileLock::acquire(&path.with_added_extension("lock"), &LockOptions::new(what))?;
     let text = read_parsable(path).inspect_err(|error| {
         if let ConfigError::Broken { .. } = error {
             // The refusal is the news; a copy that could not be made changes nothing about it.
@@ -251,7 +251,10 @@ pub(super) fn edit_dotenv<T>(
     change: impl FnOnce(&mut DotEnv) -> Result<T, ConfigError>,
 ) -> Result<T, ConfigError> {
     let path = &sources.dotenv_path();
-    let _lock = FileLock::acquire(&lock_path(path), &LockOptions::new(".env"))?;
+    let _lock = FileLock::acquire(
+        &path.with_added_extension("lock"),
+        &LockOptions::new(".env"),
+    )?;
     let mut env = DotEnv::load(path).map_err(|error| match error {
         DotEnvError::File(error) => ConfigError::File(error),
         DotEnvError::Encoding(_) => ConfigError::DotEnv {
@@ -273,22 +276,16 @@ pub(super) fn edit_dotenv<T>(
     Ok(result)
 }
 
-fn lock_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    PathBuf::from(name)
-}
-
 fn set_variable(sources: &Sources, name: &str, value: &str) -> Result<SetOutcome, ConfigError> {
     let path = sources.dotenv_path();
-    let report = edit_dotenv(sources, |env| Ok(dotenv::set_variable(env, name, value)?))?;
+    let dropped = edit_dotenv(sources, |env| Ok(dotenv::set_variable(env, name, value)?))?;
     Ok(SetOutcome {
         target: Target::DotEnv,
         path,
         key: name.to_owned(),
         value: Value::String(value.to_owned()),
         unknown: None,
-        dropped_positions: report.dropped_positions,
+        dropped_positions: dropped,
         mirrored: None,
     })
 }

@@ -26,8 +26,7 @@ pub struct WrongValue {
 impl WrongValue {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        "correct it in the environment, .env or config.yaml, or remove it for the default"
-            .to_owned()
+        "fix it in the environment, .env or config.yaml, or remove it to use the default".to_owned()
     }
 }
 

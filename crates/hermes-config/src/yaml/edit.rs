@@ -21,7 +21,7 @@ use super::render::{after_colon, scalar_text, to_block_text, to_flow_text};
 pub enum EditError {
     #[error("{0}")]
     Syntax(#[from] YamlError),
-    #[error("the file does not hold a mapping of settings")]
+    #[error("the file does not contain a mapping of settings")]
     NotAMapping,
     #[error("'{0}' has an empty segment")]
     EmptySegment(String),
@@ -123,12 +123,26 @@ fn root_map(document: &Document) -> Result<Value, EditError> {
     }
 }
 
-fn value_at<'v>(root: &'v Value, path: &[String]) -> Option<&'v Value> {
+/// The value at a path of keys and list indices.
+pub(crate) fn value_at<'v, S: AsRef<str>>(root: &'v Value, path: &[S]) -> Option<&'v Value> {
     path.iter().try_fold(root, |value, segment| match value {
-        Value::Object(map) => map.get(segment),
-        Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
+        Value::Object(map) => map.get(segment.as_ref()),
+        Value::Array(items) => items.get(segment.as_ref().parse::<usize>().ok()?),
         _ => None,
     })
+}
+
+/// Sets a value in a tree of mappings, making way where a scalar stands.
+pub(crate) fn put<S: AsRef<str>>(root: &mut Value, path: &[S], value: Value) {
+    let mut current = root;
+    for segment in path {
+        if !current.is_object() {
+            *current = Value::Object(Map::new());
+        }
+        let Value::Object(map) = current else { return };
+        current = map.entry(segment.as_ref()).or_insert(Value::Null);
+    }
+    *current = value;
 }
 
 /// The same change on plain data: the meaning an edited text must have.

@@ -13,6 +13,7 @@ mod scalar;
 
 pub use document::Document;
 pub use edit::{EditError, append, remove, set, set_in_value};
+pub(crate) use edit::{put, value_at};
 pub use node::{Entry, Node, NodeKind};
 pub use parse::YamlError;
 pub use render::{to_block_text, to_flow_text};

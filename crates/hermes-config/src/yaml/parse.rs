@@ -247,7 +247,7 @@ impl Builder<'_> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             // Found while reading: a node takes fifty times the memory of its text.
-            let message = format!("the file holds more than {MAX_NODES} values");
+            let message = format!("the file contains more than {MAX_NODES} values");
             return Err(YamlError::at(span, message));
         }
         let node = Arc::new(node);

@@ -73,7 +73,7 @@ fn reason_to_keep(
         }
     };
     let Some(time) = unused_since else {
-        return Some(format!("when {word} is not known"));
+        return Some(format!("time {word} unknown"));
     };
     let age = since(time, now);
     (age < oldest).then(|| format!("{word} {} seconds ago", age.as_secs()))

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::find::of_task;
 use super::report::{Changed, Removed};
-use crate::engine::refusal;
 use crate::error::{DockerError, Result};
 use crate::host::DockerHost;
 use crate::inspect::{ContainerFacts, State};
@@ -106,9 +105,7 @@ fn remove_directory(host: &DockerHost, directory: &Path, image: &str) -> Result<
         "/purge/home",
         "/purge/workspace",
     ];
-    let answer = host.engine.ask(&args, STOP_LIMIT)?;
-    if !answer.is_success() {
-        return Err(refusal("removing the files of the sandbox", &answer));
-    }
+    host.engine
+        .demand("removing the files of the sandbox", &args, STOP_LIMIT)?;
     Ok(hermes_fs::remove_tree(directory)?)
 }

@@ -12,11 +12,9 @@ use crate::identity::HomeOf;
 /// Which sandboxes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the profile in use.
     ThisProfile,
     /// Those of all profiles; with the homes of the installation, whose containers count as its own.
     AllProfiles {
-        /// Their HERMES_HOMEs.
         homes: Vec<PathBuf>,
     },
 }
@@ -24,9 +22,7 @@ pub enum Scope {
 /// All sandboxes there are.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listing {
-    /// The engine that has them.
     pub engine: EngineInfo,
-    /// They.
     pub sandboxes: Vec<SandboxRow>,
 }
 
@@ -35,29 +31,22 @@ pub struct Listing {
 pub struct SandboxRow {
     /// Full id.
     pub id: String,
-    /// Name of the container.
     pub name: String,
     /// The engine's word.
     pub state: String,
-    /// The task, as in the label.
     pub task_id: String,
-    /// The profile, as in the label.
     pub profile: String,
-    /// The image.
     pub image: String,
-    /// When it was made.
     pub created_at: Option<String>,
     /// When it ended last.
     pub finished_at: Option<String>,
     /// When a command was last run in it.
     pub last_used_at: Option<String>,
-    /// Kind of its network.
     pub network: Option<String>,
     /// Directories of the host in it.
     pub mounts: Vec<MountRow>,
     /// Settings that differ from those in effect.
     pub drift: Vec<String>,
-    /// Whose it is.
     pub home: HomeOf,
 }
 
@@ -68,7 +57,6 @@ pub struct MountRow {
     pub source: String,
     /// In the container.
     pub target: String,
-    /// Whether it can only be read.
     pub ro: bool,
 }
 
@@ -77,20 +65,17 @@ pub struct MountRow {
 pub struct Changed {
     /// Full id.
     pub id: String,
-    /// Its name.
     pub name: String,
 }
 
 /// What to prune.
 #[derive(Debug, Clone)]
 pub struct PruneRequest {
-    /// Whose.
     pub scope: Scope,
     /// How long unused; twice the lifetime of idle sandboxes if `None`.
     pub older_than: Option<Duration>,
     /// Whether running ones go, too, if nobody has used them for so long.
     pub running: bool,
-    /// Whether nothing is removed and only said what would be.
     pub dry_run: bool,
 }
 
@@ -99,7 +84,6 @@ pub struct PruneRequest {
 pub struct Pruned {
     /// Ids of containers that are gone, or would be.
     pub removed: Vec<String>,
-    /// Those that stay.
     pub kept: Vec<Kept>,
 }
 
@@ -108,14 +92,12 @@ pub struct Pruned {
 pub struct Kept {
     /// Full id.
     pub id: String,
-    /// Why.
     pub reason: String,
 }
 
 /// What was removed of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Removed {
-    /// Its containers.
     pub containers: Vec<Changed>,
     /// Its directory, if there was one and it is gone.
     pub directory: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use hermes_config::{Environment, Sources};
+use hermes_config::{Config, Environment, Sources};
 use hermes_docker::{
     DockerError, DockerHost, DockerSandbox, DockerSettings, HostFacts, Observer, SandboxRequest,
     labels,
@@ -65,8 +65,9 @@ impl DockerWorld {
     fn at_root(root: PathBuf) -> Self {
         let home = root.join("user").display().to_string();
         let path = std::env::var("PATH").unwrap();
+        let sources = sources(&root.join("hh"), Vec::new());
         Self {
-            settings: DockerSettings::defaults(&root.join("hh")),
+            settings: DockerSettings::from_config(&Config::load_read_only(&sources)).unwrap(),
             root,
             own: None,
             variables: vec![("HOME".to_owned(), home), ("PATH".to_owned(), path)],
@@ -144,12 +145,7 @@ impl DockerWorld {
 
     pub(crate) fn try_host(&self) -> Result<Arc<DockerHost>, DockerError> {
         let environment = LiveEnvironment::new(
-            Sources {
-                env: Environment::from_pairs(self.variables.clone()),
-                home: self.home(),
-                managed_dir: None,
-                tighten_dotenv: false,
-            },
+            sources(&self.home(), self.variables.clone()),
             EnvironmentFacts {
                 root: self.home(),
                 program: self.at("bin/hermes"),
@@ -158,7 +154,7 @@ impl DockerWorld {
                 file_system_root: self.at("fs"),
             },
         );
-        DockerHost::with_settings(
+        DockerHost::new(
             self.settings.clone(),
             Arc::new(environment),
             HostFacts {
@@ -189,6 +185,15 @@ impl DockerWorld {
     /// The containers of this home that the real engine has.
     pub(crate) fn containers(&self) -> Vec<String> {
         self.made.as_ref().unwrap().ids()
+    }
+}
+
+fn sources(home: &Path, variables: Vec<(String, String)>) -> Sources {
+    Sources {
+        env: Environment::from_pairs(variables),
+        home: home.to_owned(),
+        managed_dir: None,
+        tighten_dotenv: false,
     }
 }
 

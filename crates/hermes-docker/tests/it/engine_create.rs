@@ -195,13 +195,9 @@ fn an_image_that_cannot_be_had_is_told_in_the_registrys_words() {
         1,
         "Error response from daemon: manifest for nope:latest not found: manifest unknown\n",
     );
-    let world = DockerWorld::faked(&engine);
-    let host = world.host();
-    let request = SandboxRequest {
-        image: Some("nope".to_owned()),
-        ..SandboxRequest::of("t")
-    };
-    let bad = DockerSandbox::new(host.clone(), request);
+    let mut world = DockerWorld::faked(&engine);
+    world.settings.image = "nope".to_owned();
+    let bad = world.sandbox_of("t");
     let error = bad.ensure().unwrap_err();
     assert!(error.message.contains("manifest unknown"), "{error}");
     assert!(!error.is_missing_part);
@@ -213,7 +209,7 @@ fn an_image_that_cannot_be_had_is_told_in_the_registrys_words() {
     drop(bad);
     assert_eq!(engine.calls(), [], "nothing to clean up");
     engine.print("image-inspect", "null");
-    let good = DockerSandbox::new(host, SandboxRequest::of("t"));
+    let good = world.sandbox_of("t");
     good.ensure().unwrap();
     assert!(
         engine.calls_of("run")[0]
@@ -440,7 +436,7 @@ fn forwarded_values_are_in_no_argument() {
         .iter()
         .map(hermes_testkit::EngineCall::line)
         .collect();
-    lines.push(format!("{launch:?}"));
+    lines.push(format!("{:?} {:?}", launch.program, launch.args));
     for line in lines {
         assert!(
             !line.contains("of-process") && !line.contains("of-env-file"),
@@ -498,14 +494,16 @@ fn credentials_are_mounted_read_only_or_not_at_all() {
     }
     std::fs::write(world.at("outside"), "x").unwrap();
     std::os::unix::fs::symlink(world.at("outside"), world.home().join("link")).unwrap();
-    world.settings.credential_files = ["google_token.json", "../../.ssh/id_rsa", "/etc/passwd"]
-        .map(str::to_owned)
-        .into();
-    let request = SandboxRequest {
-        skill_credentials: vec!["auth.json".to_owned(), "link".to_owned()],
-        ..SandboxRequest::of("t")
-    };
-    let sandbox = DockerSandbox::new(world.host(), request);
+    world.settings.credential_files = [
+        "google_token.json",
+        "../../.ssh/id_rsa",
+        "/etc/passwd",
+        "auth.json",
+        "link",
+    ]
+    .map(str::to_owned)
+    .into();
+    let sandbox = world.sandbox_of("t");
     let plan = sandbox.host().plan(sandbox.request()).unwrap();
     assert_eq!(plan.warnings.len(), 4, "{:?}", plan.warnings);
     sandbox.ensure().unwrap();

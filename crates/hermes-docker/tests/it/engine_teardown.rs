@@ -27,7 +27,7 @@ fn a_shared_container_stays() {
     engine.forget();
     sandbox.cleanup(Removal::AsConfigured);
     assert_eq!(sandbox.container(), None);
-    assert!(sandbox.wait_for_cleanup(PATIENCE));
+    assert!(sandbox.host().finish(PATIENCE));
     drop(sandbox);
     assert_eq!(engine.calls(), []);
 }
@@ -43,7 +43,7 @@ fn by_force_it_goes_and_its_directories_stay() {
     std::fs::write(&file, "kept").unwrap();
     sandbox.cleanup(Removal::Forced);
     sandbox.cleanup(Removal::Forced);
-    assert!(sandbox.wait_for_cleanup(PATIENCE));
+    assert!(sandbox.host().finish(PATIENCE));
     assert_eq!(
         leaving(&engine),
         [format!("stop -t 10 {id}"), format!("rm -f {id}")]
@@ -80,7 +80,7 @@ fn a_container_that_does_not_stop_is_removed_all_the_same() {
     let sandbox = world.sandbox();
     sandbox.ensure().unwrap();
     sandbox.cleanup(Removal::AsConfigured);
-    assert!(sandbox.wait_for_cleanup(PATIENCE));
+    assert!(sandbox.host().finish(PATIENCE));
     assert_eq!(engine.calls_of("rm").len(), 1);
 }
 
@@ -120,7 +120,6 @@ fn what_takes_too_long_is_removed_without_us() {
     let sandbox = world.sandbox();
     sandbox.ensure().unwrap();
     sandbox.cleanup(Removal::AsConfigured);
-    assert!(!sandbox.wait_for_cleanup(Duration::from_millis(50)));
     assert!(!sandbox.host().finish(Duration::from_millis(200)));
     eventually("the removal", || engine.state().join("removed").exists());
 }
@@ -131,7 +130,7 @@ fn a_sandbox_that_never_was_needs_no_engine() {
     let world = DockerWorld::faked(&engine);
     let sandbox = world.sandbox();
     sandbox.cleanup(Removal::Forced);
-    assert!(sandbox.wait_for_cleanup(Duration::ZERO));
+    assert!(sandbox.host().finish(Duration::ZERO));
     drop(sandbox);
     assert_eq!(engine.calls(), []);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hermes_docker::{DockerSandbox, Removal, SandboxRequest};
+use hermes_docker::Removal;
 use hermes_terminal::remote::{Transport, Trouble};
 use hermes_testkit::{EngineImage, RealEngine};
 use pretty_assertions::assert_eq;
@@ -212,8 +212,8 @@ fn the_current_directory_is_the_workspace() {
         (0, "/workspace\nhere".to_owned())
     );
     let map = sandbox.path_map().unwrap();
-    let outside = map.to_host(std::path::Path::new("/workspace/here"));
-    assert_eq!(outside, Some(world.at("project/here")));
+    let inside = map.to_container(&world.at("project/here"));
+    assert_eq!(inside, Some("/workspace/here".into()));
 }
 
 #[test]
@@ -224,11 +224,8 @@ fn variables_and_mounts_arrive() {
     std::fs::write(world.home().join("skills/one/SKILL.md"), "skill").unwrap();
     std::os::unix::fs::symlink("/etc/passwd", world.home().join("skills/link")).unwrap();
     std::fs::write(world.home().join("google_token.json"), "token").unwrap();
-    let request = SandboxRequest {
-        skill_credentials: vec!["google_token.json".to_owned()],
-        ..SandboxRequest::of("default")
-    };
-    let sandbox = DockerSandbox::new(world.host(), request);
+    world.settings.credential_files = vec!["google_token.json".to_owned()];
+    let sandbox = world.sandbox();
     let (code, text) = run_in(
         &sandbox,
         "cd /root/.hermes; echo $PLAIN; cat google_token.json skills/one/SKILL.md; ls skills; echo x > google_token.json",

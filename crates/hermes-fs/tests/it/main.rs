@@ -2,7 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -222,12 +222,13 @@ fn the_sweep_takes_what_crashed_builders_left_and_nothing_else() {
     }
     symlink("coder", dir.path().join(".link.tmp-1")).unwrap();
 
-    assert_eq!(Staging::sweep(dir.path(), "other").unwrap(), 0);
-    assert_eq!(Staging::sweep(dir.path(), "").unwrap(), 1);
+    Staging::sweep(dir.path(), "other").unwrap();
+    assert!(left.exists());
+    Staging::sweep(dir.path(), "").unwrap();
     assert!(!left.exists());
     assert!(live.path().is_dir());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 6);
-    assert_eq!(Staging::sweep(&dir.path().join("none"), "").unwrap(), 0);
+    Staging::sweep(&dir.path().join("none"), "").unwrap();
 }
 
 #[test]

@@ -19,9 +19,9 @@ pub enum Error {
     #[error("Unsupported archive member type: {member} ({kind})")]
     UnsupportedType { member: String, kind: String },
     /// Two members claim one path; which of them counts would depend on the reader.
-    #[error("the archive holds {member} twice, or as a file and a directory")]
+    #[error("the archive contains {member} twice, or as both a file and a directory")]
     Duplicate { member: String },
-    #[error("the archive must hold exactly one top-level directory, found {found}")]
+    #[error("the archive must contain exactly one top-level directory, found {found}")]
     NotOneRoot { found: String },
     #[error("the archive has more than {limit} members")]
     TooManyMembers { limit: u64 },
@@ -44,22 +44,19 @@ impl Error {
 
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotAnArchive { .. } => {
-                Some("pass a file written by `hermes profile export`".to_owned())
-            }
+        let advice = match self {
+            Self::NotAnArchive { .. } => "pass a file written by `hermes profile export`",
             Self::UnsafePath { .. } | Self::UnsupportedType { .. } | Self::Duplicate { .. } => {
-                Some("nothing was imported; ask where the archive comes from".to_owned())
+                "nothing was imported; check where the archive comes from"
             }
-            Self::NotOneRoot { .. } => {
-                Some("pack the profile's directory, not its content".to_owned())
-            }
+            Self::NotOneRoot { .. } => "archive the profile's directory, not its contents",
             Self::TooManyMembers { .. } | Self::TooLarge { .. } => {
-                Some("nothing was imported; remove what does not belong to the profile".to_owned())
+                "nothing was imported; remove what does not belong to the profile"
             }
-            Self::NameTaken { .. } => Some("choose another name with --name".to_owned()),
-            Self::Write { .. } => Some("check the space left and the output path".to_owned()),
-            Self::File(error) => error.hint(),
-        }
+            Self::NameTaken { .. } => "choose another name with --name",
+            Self::Write { .. } => "check the free space and the output path",
+            Self::File(error) => return error.hint(),
+        };
+        Some(advice.to_owned())
     }
 }

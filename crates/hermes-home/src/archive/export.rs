@@ -14,11 +14,11 @@ use hermes_fs::{Entry, Kind};
 use tar::{EntryType, Header};
 
 use super::exclude::is_excluded;
-use super::links::Links;
+use super::links::{Links, objection};
 use super::{Error, Result};
 use crate::backup::SkippedFile;
 use crate::backup::pending_output::PendingOutput;
-use crate::database::{copy_database, is_database};
+use crate::database::is_database;
 
 /// Largest `config.yaml` we look into.
 const MAX_CONFIG: u64 = 16 * 1024 * 1024;
@@ -189,7 +189,7 @@ impl ArchiveWriter<'_> {
 
     fn link(&mut self, relative: &Path, path: &Path, links: &Links) -> Result<()> {
         // An archive that holds such a link could not be imported again.
-        if let Some(objection) = links.objection(relative) {
+        if let Some(objection) = objection(links, relative) {
             return self.leave_out(relative, format!("it is {objection}"));
         }
         let mtime = hermes_fs::symlink_metadata(path)?.mtime();
@@ -204,7 +204,7 @@ impl ArchiveWriter<'_> {
 
     fn database(&mut self, relative: &Path, path: &Path) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        if let Err(error) = copy_database(path, &staged) {
+        if let Err(error) = hermes_store::backup_to(path, &staged) {
             return self.leave_out(relative, error.to_string());
         }
         let mtime = hermes_fs::symlink_metadata(path)?.mtime();

@@ -7,18 +7,18 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use flate2::read::MultiGzDecoder;
 use hermes_fs::{Staging, TarExtensions, TarKind, TarMember, fault};
 
-use super::links::Links;
+use super::links::{Links, objection};
 use super::{Error, Result};
+use crate::ProfileName;
 use crate::backup::pending_output::sweep;
 
 /// Hidden directories of imports begin with this.
-const STAGING: &str = "import-";
+const STAGING: &str = "import";
 /// What the tar format may add to the content of one member: headers, long names, padding.
 const OVERHEAD_PER_MEMBER: u64 = 4 * 1024;
 
@@ -66,18 +66,9 @@ impl Unpacked {
         self.staging.path()
     }
 
-    /// Gives the profile its name, which the caller has checked, and says where it is.
-    pub fn publish(self, name: &str) -> Result<PathBuf> {
-        let mut components = Path::new(name).components();
-        if !matches!(
-            (components.next(), components.next()),
-            (Some(Component::Normal(_)), None)
-        ) {
-            return Err(Error::UnsafePath {
-                member: name.escape_debug().to_string(),
-            });
-        }
-        let target = self.profiles_dir.join(name);
+    /// Gives the profile its name and says where it is.
+    pub fn publish(self, name: &ProfileName) -> Result<PathBuf> {
+        let target = self.profiles_dir.join(name.as_str());
         match self.staging.publish(&target) {
             Ok(()) => Ok(target),
             Err(hermes_fs::Error::AlreadyExists { path }) => Err(Error::NameTaken { path }),
@@ -88,12 +79,10 @@ impl Unpacked {
 
 /// Checks and unpacks an archive, ready to be published. On an error nothing is left.
 pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
     let file = hermes_fs::open(request.archive)?;
     hermes_fs::create_dir_all(request.profiles_dir, 0o700)?;
     sweep(request.profiles_dir, STAGING);
-    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let staging = Staging::begin(request.profiles_dir, &format!("{STAGING}{serial}"))?;
+    let staging = Staging::begin(request.profiles_dir, STAGING)?;
 
     let limits = request.limits;
     let overhead = limits.members.saturating_mul(OVERHEAD_PER_MEMBER);
@@ -106,7 +95,7 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
         root: staging.path().to_owned(),
         limits,
         top: None,
-        links: Links::default(),
+        links: Links::new(),
         members: 0,
         files: 0,
         bytes: 0,
@@ -203,7 +192,7 @@ impl Unpacker<'_> {
         match &member.kind {
             TarKind::Dir => make_dirs(&target, duplicate),
             TarKind::Symlink(to) => {
-                if self.links.insert(below, to.clone()) {
+                if self.links.insert(below, to.clone()).is_none() {
                     Ok(())
                 } else {
                     Err(duplicate())
@@ -282,9 +271,9 @@ impl Unpacker<'_> {
     }
 
     fn make_links(&mut self) -> Result<()> {
-        for (link, target) in self.links.iter() {
+        for (link, target) in &self.links {
             let shown = || shown(link.as_os_str());
-            if let Some(objection) = self.links.objection(link) {
+            if let Some(objection) = objection(&self.links, link) {
                 return Err(Error::UnsupportedType {
                     member: shown(),
                     kind: objection.to_owned(),

@@ -14,7 +14,7 @@ pub enum Error {
     #[error("{} is not a valid zip file: {detail}", path.display())]
     NotAZip { path: PathBuf, detail: String },
     #[error(
-        "{} does not look like a Hermes backup: it holds no config.yaml, .env or state.db",
+        "{} does not look like a Hermes backup: it contains no config.yaml, .env or state.db",
         path.display()
     )]
     NotABackup { path: PathBuf },
@@ -41,7 +41,7 @@ pub enum Error {
     BrokenJournal { path: PathBuf, detail: String },
     #[error("'{label}' cannot be a label: use lower-case letters, digits, - and _, at most 64")]
     BadLabel { label: String },
-    #[error("{} holds nothing to take a snapshot of", home.display())]
+    #[error("{} contains nothing to snapshot", home.display())]
     NothingToSnapshot { home: PathBuf },
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
@@ -61,13 +61,13 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Write { .. } => {
-                Some("check the space left, or choose another place with -o".to_owned())
+                Some("check the free space, or choose another path with -o".to_owned())
             }
             Self::NotAZip { .. } | Self::NotABackup { .. } => {
                 Some("pass a file written by `hermes backup`".to_owned())
             }
             Self::TooManyMembers { .. } | Self::TooLarge { .. } => {
-                Some("nothing was changed; ask where the file comes from".to_owned())
+                Some("nothing was changed; check where the file comes from".to_owned())
             }
             Self::NotEnoughSpace { .. } => Some("free some space; nothing was changed".to_owned()),
             Self::BrokenJournal { path, .. } => Some(format!(

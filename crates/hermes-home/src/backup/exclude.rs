@@ -1,6 +1,6 @@
 //! What a full backup leaves out and what an import never brings back. Pure: names in, verdict out.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use super::journal;
 
@@ -52,12 +52,8 @@ pub(super) fn is_excluded(relative: &Path) -> bool {
 
 /// Whether an import never brings back the member at `relative`.
 pub(super) fn is_never_restored(relative: &Path) -> bool {
-    let parts: Vec<_> = relative
-        .components()
-        .map(Component::as_os_str)
-        .map(|part| part.to_string_lossy())
-        .collect();
-    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    let relative = relative.to_string_lossy();
+    let parts: Vec<&str> = relative.split('/').collect();
     match parts.as_slice() {
         [name] | ["profiles", _, name] if NEVER_RESTORED.contains(name) => true,
         [first, ..] if journal::is_own_name(first) => true,

@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipWriter};
 use super::pending_output::PendingOutput;
 use super::walk::{BackupEntry, BackupItem, BackupWalk};
 use super::{BackupProgress, Error, Result, SkippedFile};
-use crate::database::{copy_database, is_database};
+use crate::database::is_database;
 
 /// Files from this size get the 64-bit header; below it they cannot outgrow the old one, because
 /// no more is read than there was at the start.
@@ -178,7 +178,7 @@ impl BackupWriter<'_> {
 
     fn database(&mut self, item: &BackupItem) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        match copy_database(&item.path, &staged) {
+        match hermes_store::backup_to(&item.path, &staged) {
             Ok(_) => {
                 self.file(item, &staged)?;
                 Ok(hermes_fs::remove_file(&staged)?)

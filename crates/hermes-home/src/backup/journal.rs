@@ -64,16 +64,6 @@ pub(super) fn finish_interrupted(root: &Path) -> Result<Option<Recovered>> {
     }
 }
 
-/// Removes what imports left that were killed before they were decided. For a holder of the lock.
-pub(super) fn remove_undecided(root: &Path) -> Result<()> {
-    for entry in hermes_fs::read_dir(root)? {
-        if entry.name.to_string_lossy().starts_with(STAGING_PREFIX) {
-            hermes_fs::remove_tree(&entry.path)?;
-        }
-    }
-    Ok(())
-}
-
 /// What an import has decided to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ImportJournal {

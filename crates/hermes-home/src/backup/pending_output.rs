@@ -5,12 +5,11 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use hermes_fs::{Result, Staging};
 
 /// Hidden directories begin with this.
-const PREFIX: &str = "hermes-output-";
+const PREFIX: &str = "hermes-output";
 
 /// An output file that does not exist yet.
 #[derive(Debug)]
@@ -23,12 +22,10 @@ pub(crate) struct PendingOutput {
 impl PendingOutput {
     /// Begins the file that will be at `output`, private from its first byte.
     pub(crate) fn begin(output: &Path) -> Result<(Self, File)> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
         let target = locate(output)?;
         let parent = target.parent().unwrap_or_else(|| Path::new("/"));
         sweep(parent, PREFIX);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let staging = Staging::begin(parent, &format!("{PREFIX}{serial}"))?;
+        let staging = Staging::begin(parent, PREFIX)?;
         let built = staging.path().join("output");
         let file = hermes_fs::create_new(&built, 0o600)?;
         let pending = Self {
@@ -75,6 +72,6 @@ fn locate(output: &Path) -> Result<PathBuf> {
 /// failure is noted and nothing more.
 pub(crate) fn sweep(parent: &Path, prefix: &str) {
     if let Err(error) = Staging::sweep(parent, prefix) {
-        tracing::debug!(%error, "left-overs could not be swept");
+        tracing::debug!(%error, "could not remove left-over files");
     }
 }

@@ -6,7 +6,7 @@ use hermes_fs::{FileLock, Kind, LockOptions, Staging};
 use serde_json::{Map, Value, json};
 
 use super::{Error, Result, SkippedFile};
-use crate::database::{copy_database, is_database};
+use crate::database::is_database;
 use crate::name::is_canonical;
 
 /// Directory of all snapshots of a home.
@@ -68,7 +68,7 @@ pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
         &snapshots.join(".lock"),
         &LockOptions::new("the snapshots of this home"),
     )?;
-    remove_unfinished(&snapshots)?;
+    Staging::sweep(&snapshots, "")?;
 
     let time = request.now.strftime("%Y%m%d-%H%M%S").to_string();
     let id = free_id(&snapshots, &time, request.label);
@@ -122,17 +122,6 @@ fn free_id(snapshots: &Path, time: &str, label: Option<&str>) -> String {
     id
 }
 
-/// Removes what killed snapshots left; whoever holds the lock is the only one at work.
-fn remove_unfinished(snapshots: &Path) -> Result<()> {
-    for entry in hermes_fs::read_dir(snapshots)? {
-        let name = entry.name.to_string_lossy();
-        if name.starts_with('.') && name.contains(".tmp-") && entry.kind == Kind::Dir {
-            hermes_fs::remove_tree(&entry.path)?;
-        }
-    }
-    Ok(())
-}
-
 fn prune(snapshots: &Path) -> Result<Vec<String>> {
     let mut ids: Vec<String> = hermes_fs::read_dir(snapshots)?
         .into_iter()
@@ -150,15 +139,11 @@ fn prune(snapshots: &Path) -> Result<Vec<String>> {
 
 /// Whether a name begins like `20260131-235959`. Nothing else is ever pruned.
 fn is_id(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    bytes.len() >= 15
-        && bytes.iter().take(15).enumerate().all(|(index, byte)| {
-            if index == 8 {
-                *byte == b'-'
-            } else {
-                byte.is_ascii_digit()
-            }
-        })
+    let fits = |(index, byte): (usize, u8)| match index {
+        8 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    name.len() >= 15 && name.bytes().take(15).enumerate().all(fits)
 }
 
 struct QuickSnapshot<'a> {
@@ -203,7 +188,7 @@ impl QuickSnapshot<'_> {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
         let size = if is_database(relative) {
-            match copy_database(path, &target) {
+            match hermes_store::backup_to(path, &target) {
                 Ok(size) => size,
                 Err(error) => return self.fail(relative, &error),
             }

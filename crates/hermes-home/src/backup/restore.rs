@@ -102,7 +102,8 @@ impl Restore {
         let root = hermes_fs::canonicalize(request.root)?;
         let _lock = journal::lock(&root)?;
         let recovered = journal::finish_interrupted(&root)?;
-        journal::remove_undecided(&root)?;
+        // What imports left that were killed before they were decided.
+        Staging::sweep(&root, "import")?;
         self.check_space(&root)?;
 
         let staging = Staging::begin(&root, "import")?;

@@ -134,7 +134,7 @@ impl ImportStage<'_> {
             return Ok(Member::NeverRestored);
         }
         let relative = hermes_fs::confined_relative(name)
-            .map_err(|_| "its path would leave the home".to_owned())?;
+            .map_err(|_| "its path points outside the home".to_owned())?;
         if is_never_restored(&relative) {
             return Ok(Member::NeverRestored);
         }
@@ -238,7 +238,7 @@ fn conflict(error: hermes_fs::Error) -> Result<std::result::Result<u64, String>>
             Some(io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
         );
     if taken {
-        let reason = "the backup holds this path twice, or as a file and a directory";
+        let reason = "the backup contains this path twice, or as both a file and a directory";
         Ok(Err(reason.to_owned()))
     } else {
         Err(error.into())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_fs::{Entry, Kind};
 
-use crate::database::{copy_database, is_database};
+use crate::database::is_database;
 use crate::location::follow;
 use crate::profiles::meta::remove_gateway_port;
 use crate::{Error, Location, Result};
@@ -83,7 +83,7 @@ pub(crate) fn everything(source: &Path, staged: &Path, location: &Location) -> R
     })?;
     for relative in databases {
         let (from, to) = (source.join(&relative), staged.join(&relative));
-        match copy_database(&from, &to) {
+        match hermes_store::backup_to(&from, &to) {
             Ok(_) => {}
             Err(hermes_store::Error::NotADatabase { .. }) => {
                 hermes_fs::copy_file(&from, &to, 0o600)?;

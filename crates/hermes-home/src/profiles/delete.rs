@@ -5,8 +5,6 @@
 
 use std::path::PathBuf;
 
-use hermes_proc::ProcessIdentity;
-
 use crate::profiles::stop::{backends_of, stop_all};
 use crate::profiles::sweep::DELETED;
 use crate::profiles::{ProfileSummary, StoppedProcess, show, stop_gateway, sweep};
@@ -62,8 +60,7 @@ pub fn apply_delete(location: &Location, plan: &DeletePlan) -> Result<DeleteRepo
         gateway: stop_gateway(&home)?,
         ..DeleteReport::default()
     };
-    let processes: Vec<ProcessIdentity> = backends_of(&home);
-    report.processes = stop_all(&processes)?;
+    report.processes = stop_all(&backends_of(&home))?;
     let aliases = Aliases::of(location);
     for alias in aliases_of(location, name) {
         match aliases.remove(&alias.name) {

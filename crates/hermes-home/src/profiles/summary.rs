@@ -157,8 +157,7 @@ fn model_of(home: &Path) -> (Option<String>, Option<String>) {
         return (None, None);
     };
     match config.get("model") {
-        Some(Value::Object(_)) => {
-            let model = config.get("model").unwrap_or(&Value::Null);
+        Some(model @ Value::Object(_)) => {
             let name = text_at(model, "default").or_else(|| text_at(model, "model"));
             (name, text_at(model, "provider"))
         }

@@ -13,13 +13,13 @@ pub(crate) const DELETED: &str = ".deleted-";
 pub fn sweep(location: &Location) {
     let profiles = location.profiles_dir();
     if let Err(error) = Staging::sweep(&profiles, "") {
-        tracing::warn!(%error, "could not clear away unfinished profiles");
+        tracing::warn!(%error, "could not remove unfinished profiles");
     }
     // No directory: nothing to clear away. Unreadable: the command at hand will say so.
     for entry in hermes_fs::read_dir(&profiles).unwrap_or_default() {
         let is_deleted = entry.kind != Kind::File && entry.name.to_str().is_some_and(is_deleted);
         if is_deleted && let Err(error) = hermes_fs::remove_tree(&entry.path) {
-            tracing::warn!(%error, "could not clear away a deleted profile");
+            tracing::warn!(%error, "could not remove a deleted profile");
         }
     }
 }

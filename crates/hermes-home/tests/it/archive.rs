@@ -12,6 +12,7 @@ use hermes_home::archive::{
 use pretty_assertions::assert_eq;
 use tar::{EntryType, Header};
 
+use crate::test_root::name;
 use crate::tree;
 
 const CONFIG: &str = "\
@@ -132,7 +133,7 @@ fn a_profile_round_trips_without_its_secrets() {
         (unpacked.files, unpacked.bytes),
         (report.files, report.bytes)
     );
-    let imported = unpacked.publish("second").unwrap();
+    let imported = unpacked.publish(&name("second")).unwrap();
     assert_eq!(imported, profiles.join("second"));
 
     let found = tree::read(&profiles);
@@ -207,7 +208,7 @@ fn the_default_profile_exports_its_list_and_never_the_output_itself() {
     .unwrap();
     let unpacked = unpack(&output, &dir.path().join("p")).unwrap();
     assert_eq!(unpacked.top, "default");
-    let imported = unpacked.publish("x").unwrap();
+    let imported = unpacked.publish(&name("x")).unwrap();
     let tops: Vec<_> = tree::names(&imported)
         .into_iter()
         .filter(|name| name.trim_end_matches('/').matches('/').count() == 0)
@@ -597,22 +598,15 @@ fn long_names_of_both_kinds_are_understood() {
 }
 
 #[test]
-fn a_name_that_is_taken_or_no_name_is_refused_and_the_staging_removed() {
+fn a_name_that_is_taken_is_refused_and_the_staging_removed() {
     let dir = tempfile::tempdir().unwrap();
     let archive = dir.path().join("x.tgz");
     Hostile::new().file("p/a").write(&archive);
     let profiles = dir.path().join("profiles");
     tree::put(&profiles, "taken/f", "mine");
-    for name in ["taken", "../up", "a/b", "", ".", "..", "/abs"] {
-        let error = unpack(&archive, &profiles)
-            .unwrap()
-            .publish(name)
-            .unwrap_err();
-        assert!(
-            matches!(error, Error::NameTaken { .. } | Error::UnsafePath { .. }),
-            "{name}: {error}"
-        );
-    }
+    let unpacked = unpack(&archive, &profiles).unwrap();
+    let error = unpacked.publish(&name("taken")).unwrap_err();
+    assert!(matches!(error, Error::NameTaken { .. }), "{error}");
     assert_eq!(tree::names(&profiles), ["taken/", "taken/f"]);
     assert_eq!(tree::names(dir.path()).len(), 4);
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use hermes_store::{Database, OpenOptions, Synchronous};
+use hermes_store::{Database, OpenOptions};
 
 /// Names the database that the child process writes to.
 const WRITE_TO: &str = "HOME_TEST_WRITE_TO";
@@ -12,11 +12,7 @@ const WRITE_TO: &str = "HOME_TEST_WRITE_TO";
 /// A database with a table of numbers.
 pub(crate) fn open(path: &Path) -> Database {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let options = OpenOptions {
-        synchronous: Synchronous::Normal,
-        ..OpenOptions::default()
-    };
-    let database = Database::open(path, &options).unwrap();
+    let database = Database::open(path, &OpenOptions::default()).unwrap();
     database
         .connection()
         .execute_batch("CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, pad BLOB)")

@@ -14,6 +14,7 @@ use hermes_home::backup::{
 use pretty_assertions::assert_eq;
 
 use crate::backup::back_up;
+use crate::test_root::name;
 use crate::{database, tree};
 
 /// What the child does, with which root and archive, and at which point it dies.
@@ -55,7 +56,10 @@ fn import_profile(archive: &Path, profiles: &Path) {
         profiles_dir: profiles,
         limits: ImportLimits::default(),
     };
-    unpack_profile(&request).unwrap().publish("coder").unwrap();
+    unpack_profile(&request)
+        .unwrap()
+        .publish(&name("coder"))
+        .unwrap();
 }
 
 fn import(zip: &Path, root: &Path) {

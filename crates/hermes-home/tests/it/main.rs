@@ -2,7 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod alias;
@@ -36,7 +36,7 @@ fn helper_env(path: Option<&std::ffi::OsStr>) -> hermes_proc::EnvPlan {
     let policy = EnvPolicy::new(
         "/nonexistent/home".into(),
         "/nonexistent/hermes".into(),
-        hermes_proc::home::ChildHome::unchanged("/nonexistent".into()),
+        hermes_proc::home::ChildHome::default(),
     );
     EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy))
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 pub struct ApprovalRequest {
     /// The command or script, secrets masked.
     pub command: String,
-    /// Keys that were found.
     pub keys: Vec<String>,
     /// The same as text.
     pub description: String,
@@ -26,7 +25,6 @@ pub struct ApprovalRequest {
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// This time.
     Once,
     /// Until the session ends.
     Session,

@@ -42,7 +42,6 @@ pub struct CheckRequest<'a> {
     pub yolo: bool,
     /// `SUDO_PASSWORD` is set, be it to nothing.
     pub sudo_password_set: bool,
-    /// Who can be asked.
     pub interaction: Interaction<'a>,
     /// What this session approved before.
     pub session: &'a SessionApprovals,
@@ -50,9 +49,7 @@ pub struct CheckRequest<'a> {
 
 /// Decides about commands.
 pub struct CommandPolicy {
-    /// Settings.
     pub settings: ApprovalSettings,
-    /// Directories that the rules know.
     pub paths: KnownPaths,
     /// Masks secrets in what is shown.
     pub redactor: Arc<Redactor>,

@@ -19,30 +19,21 @@ pub enum ApprovalMode {
 /// What happens to what was detected when nobody can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unattended {
-    /// It does not run.
     Deny,
-    /// It runs.
     Approve,
 }
 
 /// Settings of approvals.
 #[derive(Debug, Clone)]
 pub struct ApprovalSettings {
-    /// `approvals.mode`
     pub mode: ApprovalMode,
-    /// `approvals.cron_mode`
     pub cron: Unattended,
-    /// `approvals.noninteractive_mode`
     pub noninteractive: Unattended,
-    /// `approvals.deny`
     pub deny: Vec<String>,
     /// `command_allowlist`
     pub allowlist: Vec<String>,
-    /// `approvals.timeout`
     pub timeout: Duration,
-    /// `approvals.gateway_timeout`
     pub gateway_timeout: Duration,
-    /// `terminal.foreground_guard`
     pub foreground_guard: bool,
     /// What was wrong with the settings; to be logged once.
     pub warnings: Vec<String>,
@@ -67,12 +58,13 @@ impl Default for ApprovalSettings {
 impl ApprovalSettings {
     /// Reads the settings. An unknown value means the careful choice, not the default.
     pub fn from_config(config: &Config) -> Self {
+        let default = Self::default();
         let mut warnings = Vec::new();
         let mode = match written(config, "approvals.mode") {
-            None => ApprovalMode::Smart,
+            None => default.mode,
             Some(value) => mode(&value).unwrap_or_else(|| {
                 warnings.push(format!(
-                    "approvals.mode: {value} is not one of manual, smart, off; manual is used"
+                    "approvals.mode: {value} is not one of manual, smart, off; using manual"
                 ));
                 ApprovalMode::Manual
             }),
@@ -81,16 +73,17 @@ impl ApprovalSettings {
             None => Unattended::Deny,
             Some(value) => unattended(&value).unwrap_or_else(|| {
                 warnings.push(format!(
-                    "{key}: {value} is not one of deny, approve; deny is used"
+                    "{key}: {value} is not one of deny, approve; using deny"
                 ));
                 Unattended::Deny
             }),
         };
         let cron = unattended("approvals.cron_mode");
         let noninteractive = unattended("approvals.noninteractive_mode");
-        let seconds = |key: &str, default: u64| {
+        let seconds = |key: &str, default: Duration| {
             let given = config.int(key).and_then(|given| u64::try_from(given).ok());
-            Duration::from_secs(given.filter(|given| *given > 0).unwrap_or(default))
+            let given = given.filter(|given| *given > 0);
+            given.map_or(default, Duration::from_secs)
         };
         let texts = |key: &str| config.texts(key).into_iter().map(str::to_owned).collect();
         Self {
@@ -99,12 +92,12 @@ impl ApprovalSettings {
             noninteractive,
             deny: texts("approvals.deny"),
             allowlist: texts("command_allowlist"),
-            timeout: seconds("approvals.timeout", 60),
-            gateway_timeout: seconds("approvals.gateway_timeout", 300),
+            timeout: seconds("approvals.timeout", default.timeout),
+            gateway_timeout: seconds("approvals.gateway_timeout", default.gateway_timeout),
             foreground_guard: config
                 .get("terminal.foreground_guard")
                 .and_then(Value::as_bool)
-                .unwrap_or(true),
+                .unwrap_or(default.foreground_guard),
             warnings,
         }
     }
@@ -206,7 +199,9 @@ mod tests {
             assert_eq!(settings(yaml).cron, expected, "{yaml}");
         }
         let all = settings(
-            "approvals:\n  deny: ['sudo *']\n  timeout: 5\n  gateway_timeout: -1\n  noninteractive_mode: approve\ncommand_allowlist: [recursive delete, 'git *']\nterminal: {foreground_guard: false}\n",
+            "approvals:\n  deny: ['sudo *']\n  timeout: 5\n  gateway_timeout: -1\n  \
+             noninteractive_mode: approve\ncommand_allowlist: [recursive delete, 'git \
+             *']\nterminal: {foreground_guard: false}\n",
         );
         assert_eq!(all.deny, ["sudo *"]);
         assert_eq!(all.allowlist, ["recursive delete", "git *"]);

@@ -5,7 +5,6 @@ use std::fmt;
 /// Whether a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It runs.
     Approved,
     /// A rule that cannot be bypassed stops it.
     Blocked,
@@ -22,7 +21,6 @@ pub enum ApprovedBy {
     Settings,
     /// The model of `approvals.mode: smart`.
     Model,
-    /// A person who was asked.
     User,
 }
 
@@ -39,13 +37,11 @@ impl fmt::Display for ApprovedBy {
 /// The decision about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it runs.
     pub status: Status,
     /// Whether it is on the list of commands that never run.
     pub hardline: bool,
     /// The first key that was found.
     pub pattern_key: Option<String>,
-    /// What it is about.
     pub description: Option<String>,
     /// For the model and the user.
     pub message: Option<String>,
@@ -102,33 +98,28 @@ impl Verdict {
     }
 
     pub(super) fn denied(keys: &[String], why: &str) -> Self {
-        let what = description(keys).unwrap_or_else(|| "the command".to_owned());
-        Self::stopped(
-            Status::Denied,
-            keys,
+        Self::stopped(Status::Denied, keys, |what| {
             format!(
                 "DENIED: {what} ({why}). Do not retry it, do not rephrase it, and do not reach the same end another way; go on without it or tell the user what you would need."
-            ),
-        )
+            )
+        })
     }
 
     pub(super) fn pending(keys: &[String]) -> Self {
-        let what = description(keys).unwrap_or_else(|| "the command".to_owned());
-        Self::stopped(
-            Status::PendingApproval,
-            keys,
+        Self::stopped(Status::PendingApproval, keys, |what| {
             format!(
                 "Waiting for approval: {what}. Nobody could be asked from here; the user has to approve it first."
-            ),
-        )
+            )
+        })
     }
 
-    fn stopped(status: Status, keys: &[String], message: String) -> Self {
+    fn stopped(status: Status, keys: &[String], message: impl FnOnce(&str) -> String) -> Self {
+        let description = description(keys);
         Self {
             status,
             pattern_key: keys.first().cloned(),
-            description: description(keys),
-            message: Some(message),
+            message: Some(message(description.as_deref().unwrap_or("the command"))),
+            description,
             ..Self::approved()
         }
     }

@@ -14,7 +14,7 @@ pub(crate) fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {
     let own = |command: &&Command| {
         !command.variant
             && !command.lexical
-            && command.reach() == Reach::Direct
+            && command.reach == Reach::Direct
             && command.carrier.is_none_or(|(_, via)| via == Via::Wrapper)
     };
     let detached = script.commands.iter().filter(own).find(|command| {
@@ -22,13 +22,15 @@ pub(crate) fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {
     });
     if let Some(command) = detached {
         return Some(format!(
-            "'{}' would leave a process behind that nobody watches. Run the command itself with background=true; its output and end are kept for you.",
+            "'{}' would leave a process behind that nobody watches. Run the command itself with \
+             background=true; its output and exit code are kept for you.",
             command.name()
         ));
     }
     if script.background {
         return Some(
-            "'&' would leave a process behind that nobody watches. Run the command without it, with background=true."
+            "'&' would leave a process behind that nobody watches. Run the command without it, \
+             with background=true."
                 .to_owned(),
         );
     }
@@ -39,7 +41,8 @@ pub(crate) fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {
         .find(|command| is_server(command) && !asks_for_help(command))?;
     let shown: String = server.render(true).chars().take(60).collect();
     Some(format!(
-        "'{shown}' starts a server that does not return. Run it with background=true, then look at its output with the process tool."
+        "'{shown}' starts a server that does not return. Run it with background=true, then look at \
+         its output with the process tool."
     ))
 }
 

@@ -2,7 +2,11 @@
 //! so no approval helps.
 
 use super::detect::hermes_call;
-use super::syntax::{Analysis, Command, Reach};
+use super::syntax::{Analysis, Command, Reach, is_one_of};
+
+/// Verbs of `systemctl` that leave a running gateway alone.
+const HARMLESS: &str = "status show cat is-active is-enabled is-failed list-units list-dependencies \
+    enable start help";
 
 /// Why a command must not run inside the gateway, if so.
 pub(crate) fn gateway_self_harm(analysis: &Analysis<'_>) -> Option<String> {
@@ -10,7 +14,7 @@ pub(crate) fn gateway_self_harm(analysis: &Analysis<'_>) -> Option<String> {
         .script
         .certain()
         .map(|(_, command)| command)
-        .filter(|command| command.reach() != Reach::Container)
+        .filter(|command| command.reach != Reach::Container)
         .find(|command| stops_gateway(command))?;
     let shown: String = found.render(true).chars().take(80).collect();
     Some(format!(
@@ -26,30 +30,13 @@ fn stops_gateway(command: &Command) -> bool {
     match command.name() {
         "systemctl" => {
             let verb = command.texts().find(|text| !text.starts_with('-'));
-            let harmless = matches!(
-                verb,
-                Some(
-                    "status"
-                        | "show"
-                        | "cat"
-                        | "is-active"
-                        | "is-enabled"
-                        | "is-failed"
-                        | "list-units"
-                        | "list-dependencies"
-                        | "enable"
-                        | "start"
-                        | "help"
-                ) | None
-            );
+            let harmless = verb.is_none_or(|verb| is_one_of(verb, HARMLESS));
             !harmless && command.texts().any(unit)
         }
         "launchctl" => {
             let verb = command.texts().next().unwrap_or_default();
-            !matches!(
-                verb,
-                "list" | "print" | "blame" | "load" | "enable" | "start" | ""
-            ) && command.texts().any(unit)
+            let harmless = verb.is_empty() || is_one_of(verb, "list print blame load enable start");
+            !harmless && command.texts().any(unit)
         }
         "kill" | "pkill" | "killall" => {
             let names = command

@@ -6,9 +6,7 @@
 /// Whether letters of different case count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
-    /// They differ.
     Sensitive,
-    /// They are equal.
     Insensitive,
 }
 
@@ -20,7 +18,7 @@ pub(crate) fn is_glob(text: &str) -> bool {
 /// Whether the whole text matches the pattern.
 pub(crate) fn matches(pattern: &str, text: &str, case: Case) -> bool {
     let pattern = compile(pattern, case);
-    let text: Vec<char> = text.chars().flat_map(|c| cased(c, case)).collect();
+    let text: Vec<char> = text.chars().map(|c| cased(c, case)).collect();
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
@@ -72,17 +70,16 @@ impl Part {
     }
 }
 
-fn cased(c: char, case: Case) -> impl Iterator<Item = char> {
-    let folded = match case {
+fn cased(c: char, case: Case) -> char {
+    match case {
         // One character for one, so that positions stay comparable.
         Case::Insensitive => c.to_lowercase().next().unwrap_or(c),
         Case::Sensitive => c,
-    };
-    std::iter::once(folded)
+    }
 }
 
 fn compile(pattern: &str, case: Case) -> Vec<Part> {
-    let chars: Vec<char> = pattern.chars().flat_map(|c| cased(c, case)).collect();
+    let chars: Vec<char> = pattern.chars().map(|c| cased(c, case)).collect();
     let mut parts = Vec::with_capacity(chars.len());
     let mut at = 0;
     // Once a bracket stays open, no later one closes either.

@@ -2,7 +2,7 @@
 
 use super::normalise::KnownHomes;
 use super::paths::{is_block_device, is_irreplaceable};
-use super::syntax::{Analysis, Command, MAX_COMMAND_CHARS, Reach, Script};
+use super::syntax::{Analysis, Command, MAX_COMMAND_CHARS, Reach, Script, Word, file_operands};
 
 /// Why a command never runs, if so.
 pub(crate) fn hardline(analysis: &Analysis<'_>, homes: &KnownHomes) -> Option<String> {
@@ -18,7 +18,7 @@ pub(crate) fn hardline(analysis: &Analysis<'_>, homes: &KnownHomes) -> Option<St
     script
         .commands
         .iter()
-        .filter(|command| command.reach() != Reach::Container)
+        .filter(|command| command.reach != Reach::Container)
         .find_map(|command| command_hardline(command, homes))
         .map(str::to_owned)
 }
@@ -41,8 +41,7 @@ fn command_hardline(command: &Command, homes: &KnownHomes) -> Option<&'static st
     // What a pattern in the command word can stand for: `/bin/r?`.
     let candidates: Vec<&str> = match command.words.first() {
         Some(word) if word.glob => NAMES
-            .iter()
-            .copied()
+            .split(' ')
             .filter(|name| super::glob::matches(command.name(), name, super::glob::Case::Sensitive))
             .collect(),
         _ => vec![command.name()],
@@ -52,31 +51,21 @@ fn command_hardline(command: &Command, homes: &KnownHomes) -> Option<&'static st
         .find_map(|name| named_hardline(name, command, homes))
 }
 
-const NAMES: &[&str] = &[
-    "rm",
-    "mkfs",
-    "dd",
-    "kill",
-    "shutdown",
-    "reboot",
-    "halt",
-    "poweroff",
-    "init",
-    "telinit",
-    "systemctl",
-];
+const NAMES: &str = "rm mkfs dd kill shutdown reboot halt poweroff init telinit systemctl";
 
 fn named_hardline(name: &str, command: &Command, homes: &KnownHomes) -> Option<&'static str> {
     let first_operand = || command.texts().find(|text| !text.starts_with('-'));
     match name {
-        "rm" => rm_hardline(command, homes),
+        "rm" => file_operands(command.args())
+            .any(|word| is_irreplaceable(word, homes))
+            .then_some("deleting the root, the home or a system directory"),
         _ if name == "mkfs" || name.starts_with("mkfs.") => Some("formatting a filesystem"),
         "dd" => command
             .args()
             .iter()
             .filter_map(|word| {
                 let target = word.text.strip_prefix("of=")?;
-                Some(super::syntax::Word::constant(target))
+                Some(Word::constant(target))
             })
             .any(|target| is_block_device(&target, homes))
             .then_some("overwriting a block device"),
@@ -94,18 +83,6 @@ fn named_hardline(name: &str, command: &Command, homes: &KnownHomes) -> Option<&
     }
 }
 
-fn rm_hardline(command: &Command, homes: &KnownHomes) -> Option<&'static str> {
-    let mut options_over = false;
-    for word in command.args() {
-        if word.text == "--" && !options_over {
-            options_over = true;
-        } else if (options_over || !word.text.starts_with('-')) && is_irreplaceable(word, homes) {
-            return Some("deleting the root, the home or a system directory");
-        }
-    }
-    None
-}
-
 /// Whether `-1` is among the targets of `kill`, and not its signal.
 pub(crate) fn kills_everything(command: &Command) -> bool {
     let mut words = command.texts().peekable();
@@ -116,10 +93,8 @@ pub(crate) fn kills_everything(command: &Command) -> bool {
                 words.next();
                 signal_seen = true;
             }
-            "--" => signal_seen = true,
             "-1" if signal_seen => return true,
             "-l" | "-L" => return false,
-            _ if text.starts_with('-') && !signal_seen => signal_seen = true,
             _ => signal_seen = true,
         }
     }

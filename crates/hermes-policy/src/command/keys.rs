@@ -7,7 +7,6 @@ pub(crate) struct Key {
     /// Which row of the table it is in; approving one key of a row covers the others that the same
     /// command met behind it.
     pub group: Group,
-    /// The string.
     pub text: &'static str,
 }
 

@@ -8,7 +8,6 @@ pub(crate) mod hardline;
 pub(crate) mod keys;
 pub(crate) mod normalise;
 mod paths;
-mod programs;
 pub(crate) mod sudo;
 pub(crate) mod syntax;
 mod variables;

@@ -39,34 +39,20 @@ pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
 /// Drops a line break behind an odd number of backslashes, together with the last of them.
 fn join_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.peek() {
-            Some('\n') => {
-                chars.next();
-            }
-            Some('\r') => {
-                let mut ahead = chars.clone();
-                ahead.next();
-                if ahead.peek() == Some(&'\n') {
-                    ahead.next();
-                    chars = ahead;
-                } else {
-                    out.push(c);
-                }
-            }
-            Some(&next) => {
-                out.push(c);
-                out.push(next);
-                chars.next();
-            }
-            None => out.push(c),
-        }
+    let mut rest = text;
+    while let Some((before, tail)) = rest.split_once('\\') {
+        out.push_str(before);
+        let joined = tail
+            .strip_prefix('\n')
+            .or_else(|| tail.strip_prefix("\r\n"));
+        rest = joined.unwrap_or_else(|| {
+            let mut chars = tail.chars();
+            out.push('\\');
+            out.extend(chars.next());
+            chars.as_str()
+        });
     }
+    out.push_str(rest);
     out
 }
 

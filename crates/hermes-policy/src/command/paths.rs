@@ -55,7 +55,6 @@ pub(super) fn is_block_device(word: &Word, homes: &KnownHomes) -> bool {
 /// What overwriting a path would hurt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sensitive {
-    /// Settings of the system.
     System,
     /// Keys, credentials and shell start-up files of the user.
     User,

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::syntax::{Analysis, Command, SUDO_VALUES, Script, behind_options};
+use super::keys::{self, Key};
+use super::syntax::{Analysis, Command, SUDO_VALUES, Script, behind_options, is_long};
 
 /// A `sudo` in the command line itself.
 pub(crate) struct SudoUse {
@@ -16,7 +17,6 @@ pub(crate) struct SudoUse {
 /// A command line made to take passwords from standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SudoRewrite {
-    /// The text to run.
     pub command: String,
     /// Password lines it needs, one per `sudo`.
     pub password_lines: usize,
@@ -109,29 +109,22 @@ fn reads_stdin(command: &Command) -> bool {
     options(command).any(|option| letters(option).contains('S') || is_long(option, "--stdin", 4))
 }
 
-/// Flags with which `sudo` needs no terminal or gives a shell.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct PrivilegeFlags {
-    pub(crate) alone: bool,
-    pub(crate) combined: bool,
-}
-
-pub(crate) fn privilege_flags(command: &Command) -> PrivilegeFlags {
-    let mut flags = PrivilegeFlags::default();
+/// The keys for flags with which `sudo` needs no terminal or gives a shell.
+pub(crate) fn privilege_keys(command: &Command) -> Vec<Key> {
+    const LONG: [&str; 5] = ["--stdin", "--askpass", "--shell", "--login", "--list"];
+    let mut found = Vec::new();
     for option in options(command) {
         let letters = letters(option);
         let privileged = letters.contains(['S', 'A', 's', 'i', 'l']);
-        flags.alone |= privileged && letters.len() == 1;
-        flags.combined |= privileged && letters.len() > 1;
-        flags.alone |= ["--stdin", "--askpass", "--shell", "--login", "--list"]
-            .iter()
-            .any(|long| is_long(option, long, 4));
+        let is_long = LONG.iter().any(|long| is_long(option, long, 4));
+        if is_long || (privileged && letters.len() == 1) {
+            // In front: of the keys of one group the first counts.
+            found.insert(0, keys::SUDO_FLAG);
+        } else if privileged {
+            found.push(keys::SUDO_COMBINED);
+        }
     }
-    flags
-}
-
-fn is_long(text: &str, option: &str, fewest: usize) -> bool {
-    text.len() >= fewest && option.starts_with(text)
+    found
 }
 
 #[cfg(test)]

@@ -40,14 +40,12 @@ impl ReadGuard {
             hermes: real(&homes.hermes),
         };
         let accounts = homes.accounts.iter();
-        let entries =
-            accounts.flat_map(|home| entries_of_home().map(|entry| (home.join(entry.0), entry.1)));
+        let accounts = accounts.flat_map(|home| entries_of_home().map(move |entry| (home, entry)));
         let hermes = homes.hermes.iter();
-        let entries =
-            entries.chain(hermes.flat_map(|home| {
-                entries_of_hermes_home().map(|entry| (home.join(entry.0), entry.1))
-            }));
-        let targets = entries.filter_map(|(entry, place)| {
+        let hermes =
+            hermes.flat_map(|home| entries_of_hermes_home().map(move |entry| (home, entry)));
+        let targets = accounts.chain(hermes).filter_map(|(home, (entry, place))| {
+            let entry = home.join(entry);
             let target = hermes_fs::canonicalize(&entry).ok()?;
             (target != entry).then_some((target, place))
         });

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use hermes_fs::without_dots;
 
 use crate::private_places::{
     Access, PrivatePlace, entries_of_hermes_home, entries_of_home, in_hermes_home, in_home,
@@ -20,11 +22,9 @@ const MAX_LINKS: usize = 40;
 /// What the guard has to know.
 #[derive(Debug, Clone)]
 pub struct WriteContext {
-    /// Home directory of the account.
     pub real_home: PathBuf,
     /// HOME of children, which may be the profile's.
     pub child_home: PathBuf,
-    /// Home of the active profile.
     pub hermes_home: PathBuf,
     /// Home of all profiles.
     pub hermes_root: PathBuf,
@@ -46,7 +46,6 @@ pub enum WriteRefusal {
         path.display()
     )]
     Protected {
-        /// The file.
         path: PathBuf,
         /// What it is, after "it".
         what: &'static str,
@@ -56,30 +55,17 @@ pub enum WriteRefusal {
         "writing to {} is not allowed: it is outside HERMES_WRITE_SAFE_ROOT ({roots})",
         path.display()
     )]
-    OutsideSafeRoot {
-        /// The file.
-        path: PathBuf,
-        /// The directories.
-        roots: String,
-    },
+    OutsideSafeRoot { path: PathBuf, roots: String },
     /// It belongs to another profile.
     #[error(
         "{} belongs to the profile '{profile}', not to the active one. Pass cross_profile: true if \
          the user asked for exactly this",
         path.display()
     )]
-    OtherProfile {
-        /// The file.
-        path: PathBuf,
-        /// Its profile.
-        profile: String,
-    },
+    OtherProfile { path: PathBuf, profile: String },
     /// Links lead in a circle.
     #[error("{} cannot be resolved: too many symbolic links", path.display())]
-    TooManyLinks {
-        /// The path.
-        path: PathBuf,
-    },
+    TooManyLinks { path: PathBuf },
 }
 
 /// The directories of `HERMES_WRITE_SAFE_ROOT`, joined by colons.
@@ -101,7 +87,7 @@ pub fn check_write(context: &WriteContext, path: &Path) -> Result<PathBuf, Write
         context,
         follow: resolve,
     };
-    check.check(&lexical(&joined), &resolved)?;
+    check.check(&without_dots(&joined), &resolved)?;
     Ok(resolved)
 }
 
@@ -115,9 +101,9 @@ pub fn check_write_by_text(
 ) -> Result<(), WriteRefusal> {
     let check = WriteCheck {
         context,
-        follow: |path| Ok(lexical(path)),
+        follow: |path| Ok(without_dots(path)),
     };
-    check.check(&lexical(written), &lexical(real))
+    check.check(&without_dots(written), &without_dots(real))
 }
 
 /// The rules, and how links of the machine they are for are followed.
@@ -257,7 +243,7 @@ impl WriteCheck<'_> {
     fn both(&self, paths: &[&PathBuf]) -> Result<Vec<PathBuf>, WriteRefusal> {
         let mut found = Vec::new();
         for path in paths {
-            for form in [lexical(path), (self.follow)(path)?] {
+            for form in [without_dots(path), (self.follow)(path)?] {
                 // An empty home would make every relative path one of its own.
                 if form.is_absolute() && form != Path::new("/") && !found.contains(&form) {
                     found.push(form);
@@ -282,21 +268,6 @@ fn below(path: &Path, directory: &Path) -> Option<PathBuf> {
         return Some(relative);
     }
     path.strip_prefix(directory).ok().map(Path::to_owned)
-}
-
-/// Dots resolved by text alone.
-fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            other => clean.push(other),
-        }
-    }
-    clean
 }
 
 /// Every link followed, as the kernel would; what does not exist stays as written.

@@ -36,7 +36,6 @@ const SCRIPT_NAMES: &[&str] = &[
     "HERMES_REAL_HOME",
 ];
 
-/// For MCP servers.
 const SERVER_NAMES: &[&str] = &[
     "PATH",
     "HOME",
@@ -65,13 +64,11 @@ pub(super) fn is_for_scripts(name: &str) -> bool {
     SCRIPT_NAMES.contains(&name) || is_locale_or_directory(name)
 }
 
-/// Whether the name speaks of a secret.
 pub(super) fn speaks_of_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     SECRET_WORDS.iter().any(|word| upper.contains(word))
 }
 
-/// Whether an MCP server gets this name.
 pub(super) fn is_for_servers(name: &str) -> bool {
     SERVER_NAMES.contains(&name) || is_locale_or_directory(name)
 }

@@ -18,21 +18,24 @@ use super::receipt::Fate;
 use super::rule::Rule;
 use super::tier::Tier;
 
-/// A plan in the making.
-pub(super) struct Builder<'r, 'a> {
+impl EnvPlan {
+    /// Applies the rules. Looks at the file system only to resolve paths; changes nothing.
+    pub fn build(request: &EnvRequest<'_>) -> Self {
+        let builder = Builder {
+            request,
+            plan: Self::empty(request.class),
+        };
+        builder.build()
+    }
+}
+
+struct Builder<'r, 'a> {
     request: &'r EnvRequest<'a>,
     plan: EnvPlan,
 }
 
-impl<'r, 'a> Builder<'r, 'a> {
-    pub(super) fn new(request: &'r EnvRequest<'a>) -> Self {
-        Self {
-            request,
-            plan: EnvPlan::empty(request.class),
-        }
-    }
-
-    pub(super) fn build(mut self) -> EnvPlan {
+impl Builder<'_, '_> {
+    fn build(mut self) -> EnvPlan {
         let class = self.request.class;
         self.inherit();
         if class != SpawnClass::McpServer {
@@ -130,9 +133,7 @@ impl<'r, 'a> Builder<'r, 'a> {
     fn skill_lets(&self, name: &str) -> Option<Rule> {
         let EnvRequest { class, policy, .. } = *self.request;
         let asked = self.request.skill_passthrough?.contains(name);
-        let lets = class.takes_skill_passthrough()
-            && asked
-            && refusal(name, List::Skill, policy).is_none();
+        let lets = class.takes_overlay() && asked && refusal(name, List::Skill, policy).is_none();
         lets.then_some(Rule::SkillPassthrough)
     }
 
@@ -143,8 +144,7 @@ impl<'r, 'a> Builder<'r, 'a> {
             value,
             &self.request.policy.own_install,
         ) {
-            Tier4::Untouched if fate == Fate::Kept => self.plan.keep(name, value.to_owned(), rule),
-            Tier4::Untouched => self.plan.set(name, value.to_owned(), rule),
+            Tier4::Untouched => self.plan.put(name, value.to_owned(), fate, rule),
             Tier4::Cut(rest) => self.plan.set(name, rest, Rule::OwnInstall),
             Tier4::Gone => self.plan.strip(name, Rule::OwnInstall),
         }
@@ -214,40 +214,33 @@ impl<'r, 'a> Builder<'r, 'a> {
             } else if let Some(tier) = tier.filter(|tier| tier.is_internal()) {
                 self.plan.strip(name, tier.stripped_by());
             } else {
-                self.plan.set(name, value.clone(), Rule::Given);
+                self.plan.set(name, value, Rule::Given);
             }
         }
     }
 
-    /// Step 7.
     fn set_search_path(&mut self) {
-        let name = OsStr::new("PATH");
-        let before = self.plan.get(name).map(OsStr::to_owned);
+        let before = self.plan.get("PATH").map(OsStr::to_owned);
         let path = search_path(before.as_deref(), self.request.policy);
         if before.as_ref() != Some(&path) {
-            self.plan.set(name, path, Rule::SearchPath);
+            self.plan.set("PATH", path, Rule::SearchPath);
         }
     }
 
-    /// Steps 8 and 9.
     fn set_homes(&mut self) {
         let EnvRequest { class, policy, .. } = *self.request;
         if class != SpawnClass::McpServer {
-            let home = policy.hermes_home.clone().into_os_string();
+            let real = policy.child_home.real_home();
             self.plan
-                .set(OsStr::new("HERMES_HOME"), home, Rule::SessionHome);
-            let real = policy.child_home.real_home().to_owned().into_os_string();
-            self.plan
-                .set(OsStr::new("HERMES_REAL_HOME"), real, Rule::RealHome);
+                .set("HERMES_HOME", &policy.hermes_home, Rule::SessionHome);
+            self.plan.set("HERMES_REAL_HOME", real, Rule::RealHome);
         }
         // Our own processes never change their HOME.
         if class != SpawnClass::Hermes
             && let Some(home) = policy.child_home.replacement()
+            && self.plan.get("HOME") != Some(home.as_os_str())
         {
-            let (name, home) = (OsStr::new("HOME"), home.as_os_str());
-            if self.plan.get(name) != Some(home) {
-                self.plan.set(name, home.to_owned(), Rule::HomeMode);
-            }
+            self.plan.set("HOME", home, Rule::HomeMode);
         }
     }
 
@@ -257,31 +250,25 @@ impl<'r, 'a> Builder<'r, 'a> {
             return;
         }
         for (name, value) in self.request.session {
-            if let (true, Some(value)) = (SESSION_NAMES.contains(&name.as_str()), value) {
-                let value = OsString::from(value);
-                if is_representable(OsStr::new(name), &value) {
-                    self.plan
-                        .set(OsStr::new(name), value, Rule::SessionIdentity);
-                }
+            if let Some(value) = value
+                && SESSION_NAMES.contains(&name.as_str())
+                && is_representable(OsStr::new(name), OsStr::new(value))
+            {
+                self.plan.set(name, value, Rule::SessionIdentity);
             }
         }
     }
 
-    /// Step 12.
     fn set_marks(&mut self) {
         if let Some(id) = self.request.exec_id {
-            let name = OsStr::new("HERMES_EXEC_ID");
-            self.plan.set(name, id.into(), Rule::CommandIdentity);
+            self.plan.set("HERMES_EXEC_ID", id, Rule::CommandIdentity);
         }
         if self.request.background {
-            let name = OsStr::new("PYTHONUNBUFFERED");
-            self.plan.set(name, "1".into(), Rule::Unbuffered);
+            self.plan.set("PYTHONUNBUFFERED", "1", Rule::Unbuffered);
         }
         let term = self.plan.get("TERM");
         if self.request.pty && term.is_none_or(|kind| kind.is_empty() || kind == "dumb") {
-            let name = OsStr::new("TERM");
-            self.plan
-                .set(name, "xterm-256color".into(), Rule::TerminalKind);
+            self.plan.set("TERM", "xterm-256color", Rule::TerminalKind);
         }
     }
 

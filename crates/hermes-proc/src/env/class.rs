@@ -23,7 +23,7 @@ pub enum SpawnClass {
 
 /// A letter that names no class.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no child class '{0}'; the classes are A, B, C, D, E, F and G")]
+#[error("unknown child class '{0}'; the classes are A, B, C, D, E, F and G")]
 pub struct UnknownClass(String);
 
 impl SpawnClass {
@@ -64,12 +64,7 @@ impl SpawnClass {
         }
     }
 
-    /// Whether a child gets named variables only, instead of all but some.
-    pub(super) fn is_allow_listed(self) -> bool {
-        matches!(self, Self::ScriptSandbox | Self::McpServer)
-    }
-
-    /// Whether the state of the session is laid over.
+    /// Whether the state of the session is laid over, and names that skills asked for count.
     pub(super) fn takes_overlay(self) -> bool {
         matches!(self, Self::ToolShell | Self::ScriptSandbox)
     }
@@ -83,14 +78,10 @@ impl SpawnClass {
         )
     }
 
-    /// Whether names that skills asked for count.
-    pub(super) fn takes_skill_passthrough(self) -> bool {
-        matches!(self, Self::ToolShell | Self::ScriptSandbox)
-    }
-
-    /// Whether the child learns which conversation it works for.
+    /// Whether the child learns which conversation it works for: not where it gets named variables
+    /// only, instead of all but some.
     pub(super) fn knows_session(self) -> bool {
-        !self.is_allow_listed()
+        !matches!(self, Self::ScriptSandbox | Self::McpServer)
     }
 }
 

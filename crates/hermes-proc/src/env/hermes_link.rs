@@ -4,21 +4,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::policy::EnvPolicy;
-
-/// What was found or done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HermesLink {
-    /// The link was right already.
-    Present,
-    /// The link was made, or led elsewhere and was replaced.
-    Made,
-    /// Something that is not a link has its name, and was left alone.
-    Blocked,
-}
+use crate::home::LinkOutcome;
 
 /// Makes `{HERMES_HOME}/cache/bin/hermes`, a link to the running executable in a directory nobody
 /// else can write. Safe to call from several processes at once.
-pub fn ensure_hermes_link(policy: &EnvPolicy) -> hermes_fs::Result<HermesLink> {
+pub fn ensure_hermes_link(policy: &EnvPolicy) -> hermes_fs::Result<LinkOutcome> {
     let directory = policy.link_dir();
     hermes_fs::create_dir_all(&directory, 0o700)?;
     let mode = hermes_fs::metadata(&directory)?.permissions().mode() & 0o777;
@@ -28,19 +18,19 @@ pub fn ensure_hermes_link(policy: &EnvPolicy) -> hermes_fs::Result<HermesLink> {
     link(&policy.hermes_program, &directory.join("hermes"))
 }
 
-fn link(program: &Path, link: &Path) -> hermes_fs::Result<HermesLink> {
+fn link(program: &Path, link: &Path) -> hermes_fs::Result<LinkOutcome> {
     match hermes_fs::read_link(link) {
-        Ok(target) if target == program => Ok(HermesLink::Present),
-        Err(error) if !error.is_not_found() => Ok(HermesLink::Blocked),
+        Ok(target) if target == program => Ok(LinkOutcome::Present),
+        Err(error) if !error.is_not_found() => Ok(LinkOutcome::Occupied),
         Ok(_) | Err(_) => {
             hermes_fs::replace_symlink(program, link)?;
-            Ok(HermesLink::Made)
+            Ok(LinkOutcome::Made)
         }
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
     use crate::home::ChildHome;
@@ -53,14 +43,14 @@ mod tests {
             EnvPolicy::new(
                 dir.path().join("hh"),
                 dir.path().join(program),
-                ChildHome::unchanged(dir.path().to_owned()),
+                ChildHome::default(),
             )
         };
         fs::create_dir_all(dir.path().join("hh/cache/bin")).unwrap();
         let ensure = |program: &str| ensure_hermes_link(&policy(program)).unwrap();
-        assert_eq!(ensure("one"), HermesLink::Made);
-        assert_eq!(ensure("one"), HermesLink::Present);
-        assert_eq!(ensure("two"), HermesLink::Made);
+        assert_eq!(ensure("one"), LinkOutcome::Made);
+        assert_eq!(ensure("one"), LinkOutcome::Present);
+        assert_eq!(ensure("two"), LinkOutcome::Made);
         let bin = dir.path().join("hh/cache/bin");
         let link = bin.join("hermes");
         assert_eq!(fs::read_link(&link).unwrap(), dir.path().join("two"));
@@ -71,11 +61,11 @@ mod tests {
         assert_eq!(
             fs::read_dir(&bin).unwrap().count(),
             1,
-            "nothing else is left there"
+            "nothing else remains in the directory"
         );
         fs::remove_file(&link).unwrap();
         fs::write(&link, "mine").unwrap();
-        assert_eq!(ensure("two"), HermesLink::Blocked);
+        assert_eq!(ensure("two"), LinkOutcome::Occupied);
         assert_eq!(fs::read_to_string(&link).unwrap(), "mine");
     }
 }

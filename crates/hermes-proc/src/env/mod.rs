@@ -21,8 +21,8 @@ mod rule;
 mod tier;
 
 pub use class::{SpawnClass, UnknownClass};
-pub use hermes_link::{HermesLink, ensure_hermes_link};
-pub use names::{ACTIVATION_MARKERS, SESSION_NAMES, is_activation_marker, listed_secret_names};
+pub use hermes_link::ensure_hermes_link;
+pub use names::{ACTIVATION_MARKERS, SESSION_NAMES, is_activation_marker};
 pub use overlay::Overlay;
 pub use own_install::{OwnInstall, OwnInstallFacts, holds_reference_distribution};
 pub use passthrough::{Refusal, RefusalReason};

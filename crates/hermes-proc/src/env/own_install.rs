@@ -4,14 +4,12 @@
 //! Paths are compared as written and resolved, so that a link into an install counts as inside.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// What the roots are found from.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnInstallFacts<'a> {
-    /// The running executable.
     pub program: &'a Path,
-    /// Home of the default profile.
     pub root: &'a Path,
     /// The account's home: an install that holds it is not a dedicated directory.
     pub real_home: &'a Path,
@@ -80,7 +78,7 @@ impl OwnInstall {
             return false;
         }
         let inside = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
-        let plain = without_dots(path);
+        let plain = hermes_fs::without_dots(path);
         // `..` means one thing to the kernel and another in words; both ways in count.
         inside(&plain)
             || (self.any_exists
@@ -136,27 +134,14 @@ fn is_hermes_name(name: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_', '@']))
 }
 
-/// The path without `.` and `..`, by its words alone.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            other => out.push(other),
-        }
-    }
-    out
-}
-
 /// Links resolved as far as the path exists.
 fn resolved(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = hermes_fs::canonicalize(ancestor) {
             return match path.strip_prefix(ancestor) {
-                Ok(rest) if !rest.as_os_str().is_empty() => without_dots(&real.join(rest)),
+                Ok(rest) if !rest.as_os_str().is_empty() => {
+                    hermes_fs::without_dots(&real.join(rest))
+                }
                 _ => real,
             };
         }
@@ -165,7 +150,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
     use std::fs;

@@ -11,7 +11,6 @@ pub enum RefusalReason {
     Credential,
     /// Tier 0: nothing opens it.
     Internal,
-    /// A skill must not activate an environment.
     Activation,
     /// `*` or the like; names are given whole.
     Pattern,
@@ -24,7 +23,7 @@ impl RefusalReason {
             Self::Credential => "credential managed by Hermes",
             Self::Internal => "internal to Hermes",
             Self::Activation => "a skill cannot activate an environment",
-            Self::Pattern => "names are given whole, without wildcards",
+            Self::Pattern => "wildcards are not allowed; give the full name",
         }
     }
 }
@@ -32,11 +31,9 @@ impl RefusalReason {
 /// A name that a list asked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
-    /// The name.
     pub name: String,
     /// Which list: a setting, or `skill <id>`.
     pub source: String,
-    /// Why not.
     pub reason: RefusalReason,
 }
 
@@ -74,5 +71,24 @@ pub(super) fn refusal(name: &str, list: List, policy: &EnvPolicy) -> Option<Refu
         Some(_) if list != List::Trusted => Some(RefusalReason::Credential),
         _ if list == List::Skill && is_activation_marker(name) => Some(RefusalReason::Activation),
         _ => None,
+    }
+}
+
+impl EnvPolicy {
+    /// Names on the operator's lists that have no effect.
+    pub fn refusals(&self) -> Vec<Refusal> {
+        let plain = self.passthrough.iter().map(|name| (name, List::Operator));
+        let trusted = self.trusted_passthrough.iter();
+        let trusted = trusted.map(|name| (name, List::Trusted));
+        plain
+            .chain(trusted)
+            .filter_map(|(name, list)| {
+                Some(Refusal {
+                    name: name.clone(),
+                    source: "config".to_owned(),
+                    reason: refusal(name, list, self)?,
+                })
+            })
+            .collect()
     }
 }

@@ -36,14 +36,10 @@ const SINGLE: &[&str] = &[
     "CURL_CA_BUNDLE",
 ];
 
-/// What tier 4 says to a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Tier4 {
-    /// Nothing in it is ours.
     Untouched,
-    /// This is left of it.
     Cut(OsString),
-    /// Nothing is left of it.
     Gone,
 }
 
@@ -116,7 +112,7 @@ fn joined<'e>(entries: impl IntoIterator<Item = &'e OsStr>) -> OsString {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
     use crate::home::ChildHome;
@@ -131,7 +127,7 @@ mod tests {
         let mut policy = EnvPolicy::new(
             dir.join("hh"),
             dir.join("apps/hermes"),
-            ChildHome::unchanged(dir.join("u")),
+            ChildHome::default(),
         );
         policy.own_install = OwnInstall::of_roots([dir.join("own")]);
         policy
@@ -162,7 +158,7 @@ mod tests {
         assert_eq!(
             shown(dir.path(), Some("/a:@/hh/cache/bin")),
             format!("@/hh/cache/bin:/a:{SYSTEM}"),
-            "moved to the front, not doubled"
+            "moved to the front, not added twice"
         );
     }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
-use super::build::Builder;
 use super::class::SpawnClass;
 use super::overlay::Overlay;
 use super::policy::EnvPolicy;
@@ -13,11 +12,9 @@ use super::rule::Rule;
 /// What a child is and what it may start from.
 #[derive(Clone, Copy)]
 pub struct EnvRequest<'a> {
-    /// What the child is.
     pub class: SpawnClass,
     /// Variables of this process, of `.env` and of the profile.
     pub base: &'a [(OsString, OsString)],
-    /// The rules of this installation.
     pub policy: &'a EnvPolicy,
     /// Variables of the call site. `_HERMES_FORCE_NAME` sets `NAME` though it is a credential. For
     /// an MCP server this is the user's own map and taken as it is, tier 0 apart.
@@ -31,9 +28,7 @@ pub struct EnvRequest<'a> {
     /// Identity of the conversation: names of [`super::SESSION_NAMES`], `None` for unbound. Others are
     /// not looked at.
     pub session: &'a [(String, Option<String>)],
-    /// Whether the child runs in the background.
     pub background: bool,
-    /// Whether it runs on a pseudo-terminal.
     pub pty: bool,
     /// Identity of this command, 16 hexadecimal digits.
     pub exec_id: Option<&'a str>,
@@ -58,17 +53,6 @@ impl<'a> EnvRequest<'a> {
     }
 }
 
-impl std::fmt::Debug for EnvRequest<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EnvRequest")
-            .field("class", &self.class)
-            .field("base", &self.base.len())
-            .field("background", &self.background)
-            .field("pty", &self.pty)
-            .finish_non_exhaustive()
-    }
-}
-
 /// All variables of one child, and why.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EnvPlan {
@@ -84,11 +68,6 @@ impl std::fmt::Debug for EnvPlan {
 }
 
 impl EnvPlan {
-    /// Applies the rules. Looks at the file system only to resolve paths; changes nothing.
-    pub fn build(request: &EnvRequest<'_>) -> Self {
-        Builder::new(request).build()
-    }
-
     /// A plan that inherits nothing: the child sees what the call site sets.
     pub fn empty(class: SpawnClass) -> Self {
         Self {
@@ -102,7 +81,8 @@ impl EnvPlan {
         &self.variables
     }
 
-    pub(crate) fn into_variables(self) -> BTreeMap<OsString, OsString> {
+    /// What the child sees, for whoever keeps it.
+    pub fn into_variables(self) -> BTreeMap<OsString, OsString> {
         self.variables
     }
 
@@ -123,7 +103,7 @@ impl EnvPlan {
     /// Sets a variable that the call site's program needs.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
-        self.set(OsStr::new(name), value.into(), Rule::Given);
+        self.set(name, value, Rule::Given);
         self
     }
 
@@ -131,23 +111,22 @@ impl EnvPlan {
     #[must_use]
     pub fn without(mut self, name: &'static str) -> Self {
         if self.has(OsStr::new(name)) {
-            self.strip(OsStr::new(name), Rule::Withheld);
+            self.strip(name, Rule::Withheld);
         }
         self
     }
 
-    pub(super) fn keep(&mut self, name: &OsStr, value: OsString, rule: Rule) {
+    pub(super) fn put(&mut self, name: &OsStr, value: OsString, fate: Fate, rule: Rule) {
         self.variables.insert(name.to_owned(), value);
-        self.receipt.record(name, Fate::Kept, rule);
+        self.receipt.record(name, fate, rule);
     }
 
-    pub(super) fn set(&mut self, name: &OsStr, value: OsString, rule: Rule) {
-        self.variables.insert(name.to_owned(), value);
-        self.receipt.record(name, Fate::Set, rule);
+    pub(super) fn set(&mut self, name: impl AsRef<OsStr>, value: impl Into<OsString>, rule: Rule) {
+        self.put(name.as_ref(), value.into(), Fate::Set, rule);
     }
 
-    pub(super) fn strip(&mut self, name: &OsStr, rule: Rule) {
-        self.variables.remove(name);
-        self.receipt.record(name, Fate::Stripped, rule);
+    pub(super) fn strip(&mut self, name: impl AsRef<OsStr>, rule: Rule) {
+        self.variables.remove(name.as_ref());
+        self.receipt.record(name.as_ref(), Fate::Stripped, rule);
     }
 }

@@ -4,18 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::own_install::OwnInstall;
-use super::passthrough::{List, Refusal, refusal};
 use crate::home::ChildHome;
 
 /// Plain data; whoever reads settings fills it in. A name on a list that must not have it does no
 /// harm: the builder asks the tiers first, and [`EnvPolicy::refusals`] tells about it.
 #[derive(Debug, Clone)]
 pub struct EnvPolicy {
-    /// Home of the calling session's profile.
     pub hermes_home: PathBuf,
-    /// The running executable.
     pub hermes_program: PathBuf,
-    /// Which HOME children see.
     pub child_home: ChildHome,
     /// Directories that hold the running Hermes or an older install.
     pub own_install: OwnInstall,
@@ -44,49 +40,5 @@ impl EnvPolicy {
     /// Directory that holds nothing but a link to the running executable.
     pub fn link_dir(&self) -> PathBuf {
         self.hermes_home.join("cache").join("bin")
-    }
-
-    /// Names on the operator's lists that have no effect.
-    pub fn refusals(&self) -> Vec<Refusal> {
-        let plain = self.passthrough.iter().map(|name| (name, List::Operator));
-        let trusted = self.trusted_passthrough.iter();
-        let trusted = trusted.map(|name| (name, List::Trusted));
-        plain
-            .chain(trusted)
-            .filter_map(|(name, list)| {
-                Some(Refusal {
-                    name: name.clone(),
-                    source: "config".to_owned(),
-                    reason: refusal(name, list, self)?,
-                })
-            })
-            .collect()
-    }
-
-    /// Names a skill asks for: those it may have, and those it may not.
-    pub fn admit_skill_names<'n>(
-        &self,
-        skill: &str,
-        names: impl IntoIterator<Item = &'n str>,
-    ) -> (BTreeSet<String>, Vec<Refusal>) {
-        let mut admitted = BTreeSet::new();
-        let mut refused = Vec::new();
-        for name in names {
-            let name = name.trim();
-            if name.is_empty() {
-                continue;
-            }
-            match refusal(name, List::Skill, self) {
-                None => {
-                    admitted.insert(name.to_owned());
-                }
-                Some(reason) => refused.push(Refusal {
-                    name: name.to_owned(),
-                    source: format!("skill {skill}"),
-                    reason,
-                }),
-            }
-        }
-        (admitted, refused)
     }
 }

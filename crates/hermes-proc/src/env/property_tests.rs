@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::names::{CREDENTIALS, INTERNAL_SECRETS, MODE_MARKERS, RPC_NAMES};
+use super::names::{CREDENTIALS, INTERNAL_SECRETS, LISTED, MODE_MARKERS, RPC_NAMES};
 use super::*;
 use crate::home::ChildHome;
 
@@ -33,16 +33,14 @@ fn internal_names() -> Vec<&'static str> {
 }
 
 fn tier2_names() -> Vec<&'static str> {
-    listed_secret_names()
-        .chain(DERIVED.iter().copied())
-        .collect()
+    LISTED.lines().chain(DERIVED.iter().copied()).collect()
 }
 
 fn policy(passthrough: BTreeSet<String>) -> EnvPolicy {
     let mut policy = EnvPolicy::new(
         PathBuf::from("/hh"),
         PathBuf::from("/nowhere/hermes"),
-        ChildHome::unchanged(PathBuf::from("/u")),
+        ChildHome::default(),
     );
     policy.secret_names = DERIVED.iter().map(|name| (*name).to_owned()).collect();
     policy.passthrough = passthrough;

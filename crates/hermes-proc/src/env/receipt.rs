@@ -13,7 +13,6 @@ use super::rule::Rule;
 pub enum Fate {
     /// The child has the parent's value.
     Kept,
-    /// The child does not have it.
     Stripped,
     /// The child has a value that is not the parent's.
     Set,
@@ -33,11 +32,8 @@ impl Fate {
 /// One line of a receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiptRow<'a> {
-    /// The variable.
     pub name: &'a OsStr,
-    /// What happened to it.
     pub fate: Fate,
-    /// By which rule.
     pub rule: Rule,
 }
 

@@ -15,7 +15,6 @@ pub(super) enum Tier {
     InternalMark,
     /// Tier 0: secrets of our own. Another Hermes process may know them.
     InternalSecret,
-    /// Identity of a conversation.
     Session,
     /// Tier 1.
     Credential,
@@ -65,7 +64,6 @@ impl Tier {
         }
     }
 
-    /// The rule that strips it.
     pub(super) fn stripped_by(self) -> Rule {
         match self {
             Self::InternalMark | Self::InternalSecret => Rule::Internal,

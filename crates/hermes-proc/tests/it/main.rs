@@ -2,7 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod captured;
@@ -36,7 +36,7 @@ fn plan(base: &[(&str, &str)]) -> EnvPlan {
     let policy = EnvPolicy::new(
         PathBuf::from("/nonexistent/home"),
         PathBuf::from("/nonexistent/hermes"),
-        ChildHome::unchanged(PathBuf::from("/nonexistent")),
+        ChildHome::default(),
     );
     EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy))
 }

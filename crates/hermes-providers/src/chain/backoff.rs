@@ -8,21 +8,9 @@ use crate::error::{ErrorClass, ProviderFailure};
 /// The longest delay a provider may ask for.
 pub(super) const MAX_RETRY_AFTER: Duration = Duration::from_mins(2);
 
-/// Exponential backoff, in seconds.
-#[derive(Debug, Clone, Copy)]
-struct Backoff {
-    base: f64,
-    max: f64,
-}
-
-const ERRORS: Backoff = Backoff {
-    base: 2.0,
-    max: 60.0,
-};
-const MALFORMED: Backoff = Backoff {
-    base: 5.0,
-    max: 120.0,
-};
+/// The first and the longest delay, in seconds.
+const ERRORS: (f64, f64) = (2.0, 60.0);
+const MALFORMED: (f64, f64) = (5.0, 120.0);
 
 /// The delay after `attempt` failed attempts.
 pub(super) fn delay(failure: &ProviderFailure, attempt: u32) -> Duration {
@@ -40,15 +28,12 @@ pub(super) fn delay(failure: &ProviderFailure, attempt: u32) -> Duration {
     } else {
         ERRORS
     };
-    backoff.delay(attempt, jitter())
+    doubling(backoff, attempt, jitter())
 }
 
-impl Backoff {
-    fn delay(self, attempt: u32, jitter: f64) -> Duration {
-        let doubled = self.base * 2_f64.powi(i32::try_from(attempt.max(1) - 1).unwrap_or(30));
-        let capped = doubled.min(self.max);
-        Duration::from_secs_f64(capped * (1.0 + jitter / 2.0))
-    }
+fn doubling((first, longest): (f64, f64), attempt: u32, jitter: f64) -> Duration {
+    let doubled = first * 2_f64.powi(i32::try_from(attempt.max(1) - 1).unwrap_or(30));
+    Duration::from_secs_f64(doubled.min(longest) * (1.0 + jitter / 2.0))
 }
 
 /// Jitter from 0 to 1. It must differ between processes, not be unguessable.
@@ -63,13 +48,13 @@ mod tests {
 
     #[test]
     fn delay_doubles_up_to_a_limit_with_half_jitter() {
-        assert_eq!(ERRORS.delay(1, 0.0).as_millis(), 2_000);
-        assert_eq!(ERRORS.delay(1, 1.0).as_millis(), 3_000);
-        assert_eq!(ERRORS.delay(2, 0.0).as_millis(), 4_000);
-        assert_eq!(ERRORS.delay(2, 1.0).as_millis(), 6_000);
-        assert_eq!(ERRORS.delay(40, 0.0).as_millis(), 60_000);
-        assert_eq!(MALFORMED.delay(1, 0.0).as_millis(), 5_000);
-        assert_eq!(MALFORMED.delay(9, 1.0).as_millis(), 180_000);
+        assert_eq!(doubling(ERRORS, 1, 0.0).as_millis(), 2_000);
+        assert_eq!(doubling(ERRORS, 1, 1.0).as_millis(), 3_000);
+        assert_eq!(doubling(ERRORS, 2, 0.0).as_millis(), 4_000);
+        assert_eq!(doubling(ERRORS, 2, 1.0).as_millis(), 6_000);
+        assert_eq!(doubling(ERRORS, 40, 0.0).as_millis(), 60_000);
+        assert_eq!(doubling(MALFORMED, 1, 0.0).as_millis(), 5_000);
+        assert_eq!(doubling(MALFORMED, 9, 1.0).as_millis(), 180_000);
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn said(status: u16, message: &str) -> ErrorClass {
 }
 
 #[test]
-fn the_status_decides_where_words_do_not() {
+fn status_decides_without_a_known_phrase() {
     for (status, expected) in [
         (400, ErrorClass::FormatError),
         (401, ErrorClass::Auth),
@@ -55,7 +55,7 @@ fn the_status_decides_where_words_do_not() {
 }
 
 #[test]
-fn words_decide_where_the_status_does_not() {
+fn phrases_decide_where_the_status_does_not() {
     for (status, message, expected) in [
         (403, "Insufficient credits, top up", ErrorClass::Billing),
         (
@@ -131,7 +131,7 @@ fn words_decide_where_the_status_does_not() {
 }
 
 #[test]
-fn codes_count_too() {
+fn error_codes_decide_the_class() {
     let quota = json!({"error": {"message": "You exceeded it", "code": "insufficient_quota"}});
     assert_eq!(class(429, &quota), ErrorClass::Billing);
     let limit = json!({"error": {"code": "rate_limit_exceeded", "message": "slow down please, all of you"}});
@@ -148,7 +148,7 @@ fn codes_count_too() {
 }
 
 #[test]
-fn the_provider_behind_the_provider_is_heard() {
+fn error_of_the_upstream_provider_is_reported() {
     let raw = json!({"error": {"message": "prompt is too long: 9 tokens > 200000 maximum"}});
     let body = json!({"error": {
         "message": "Provider returned error", "code": 400,

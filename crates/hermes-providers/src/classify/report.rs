@@ -137,15 +137,6 @@ fn plain_line(body: &str) -> String {
 
 /// The text as one line of bounded length.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let line = words.join(" ");
-    if line.chars().count() <= MAX_MESSAGE {
-        return line;
-    }
-    let mut cut: String = line.chars().take(MAX_MESSAGE).collect();
-    cut.push('…');
-    cut
+    let words: Vec<&str> = text.split_whitespace().collect();
+    hermes_text::one_line(&words.join(" "), MAX_MESSAGE)
 }

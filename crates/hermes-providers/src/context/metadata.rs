@@ -17,7 +17,7 @@ use crate::wire::tokens;
 const MAX_BYTES: usize = 8 << 20;
 
 /// Timeout of one metadata request to a local server.
-const LOCAL_LIMIT: Duration = Duration::from_secs(2);
+const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The default port of Ollama, which has a metadata address of its own.
 const OLLAMA_PORT: &str = ":11434";
@@ -56,107 +56,117 @@ impl StatedWindow {
     }
 }
 
-/// Asks the server of a route for the window of its model. Most servers state it in their list of
-/// models; some local servers have a more precise address.
-pub(crate) fn fetch_window(
-    transport: &Transport,
-    route: &Route,
-    key: Option<&SecretString>,
-    limit: Duration,
-) -> Option<StatedWindow> {
-    let query = LocalServerQuery {
-        transport,
-        key,
-        limit,
-        root: route.base_url.trim_end_matches("/v1"),
-    };
-    if route.is_local() && route.base_url.contains(OLLAMA_PORT) {
-        return query.ollama(&route.model);
-    }
-    let models = fetch_models(transport, route, key, limit)?;
-    let listed = model_list(&models);
-    let named = |model: &&Value| {
-        let id = model["id"].as_str().or_else(|| model["name"].as_str());
-        id == Some(route.model.as_str())
-    };
-    let found = listed.iter().find(named);
-    // A server with a single model serves it under any name.
-    let only = match listed {
-        [one] => Some(one),
-        _ => None,
-    };
-    let model = found.or(only)?;
-    let in_list = || window_of(model, 0).map(StatedWindow::of);
-    if !route.is_local() {
-        return in_list();
-    }
-    match LocalServer::of(model) {
-        Some(LocalServer::Ollama) => query.ollama(&route.model).or_else(in_list),
-        Some(LocalServer::LmStudio) => query.lm_studio(&route.model).or_else(in_list),
-        Some(LocalServer::LlamaCpp) => query.llama_cpp().or_else(in_list),
-        // Such as vLLM, whose list is precise.
-        None => in_list(),
-    }
+/// A server to ask about its models.
+pub(crate) struct ModelServer<'a> {
+    pub(crate) transport: &'a Transport,
+    pub(crate) route: &'a Route,
+    pub(crate) key: Option<&'a SecretString>,
+    pub(crate) timeout: Duration,
 }
 
-/// Local servers with a more precise metadata address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LocalServer {
-    Ollama,
-    LmStudio,
-    LlamaCpp,
-}
+impl ModelServer<'_> {
+    /// The window of the route's model. Most servers state it in their list of models; some local
+    /// servers have a more precise address.
+    pub(crate) fn window(&self) -> Option<StatedWindow> {
+        let route = self.route;
+        if route.is_local() && route.base_url.contains(OLLAMA_PORT) {
+            return self.ollama();
+        }
+        let models = self.models()?;
+        let named = |model: &&Value| {
+            let id = model["id"].as_str().or_else(|| model["name"].as_str());
+            id == Some(route.model.as_str())
+        };
+        let model = match model_list(&models) {
+            // A server with a single model serves it under any name.
+            [one] => one,
+            several => several.iter().find(named)?,
+        };
+        let precise = match model["owned_by"].as_str() {
+            _ if !route.is_local() => None,
+            Some("library" | "ollama") => self.ollama(),
+            Some("organization_owner" | "lmstudio") => self.lm_studio(),
+            Some("llamacpp" | "llama.cpp") => self.llama_cpp(),
+            // Such as vLLM, whose list is precise.
+            _ => None,
+        };
+        precise.or_else(|| window_of(model, 0).map(StatedWindow::of))
+    }
 
-impl LocalServer {
-    /// Recognised by the owner in the list of models.
-    fn of(model: &Value) -> Option<Self> {
-        match model["owned_by"].as_str()? {
-            "library" | "ollama" => Some(Self::Ollama),
-            "organization_owner" | "lmstudio" => Some(Self::LmStudio),
-            "llamacpp" | "llama.cpp" => Some(Self::LlamaCpp),
+    /// The only model; `None` if there is none or several.
+    pub(crate) fn only_model(&self) -> Option<String> {
+        match model_list(&self.models()?) {
+            [one] => one["id"].as_str().map(str::to_owned),
             _ => None,
         }
     }
-}
 
-/// Metadata requests to a local server.
-struct LocalServerQuery<'a> {
-    transport: &'a Transport,
-    key: Option<&'a SecretString>,
-    limit: Duration,
-    root: &'a str,
-}
-
-impl LocalServerQuery<'_> {
-    /// The window with which Ollama runs a model.
-    fn ollama(&self, model: &str) -> Option<StatedWindow> {
-        let body = json!({"model": model}).to_string();
-        let shown = self.fetch(Method::POST, "/api/show", body)?;
+    /// The window with which Ollama runs the model.
+    fn ollama(&self) -> Option<StatedWindow> {
+        let body = json!({"model": self.route.model}).to_string();
+        let shown = self.fetch_local(Method::POST, "/api/show", body)?;
         Some(StatedWindow {
             window: ollama_window(&shown)?,
             is_ollama: true,
         })
     }
 
-    /// The window with which LM Studio has loaded, or could load, a model.
-    fn lm_studio(&self, model: &str) -> Option<StatedWindow> {
-        let models = self.fetch(Method::GET, "/api/v1/models", String::new())?;
-        lm_studio_window(&models, model).map(StatedWindow::of)
+    /// The window with which LM Studio has loaded, or could load, the model.
+    fn lm_studio(&self) -> Option<StatedWindow> {
+        let models = self.fetch_local(Method::GET, "/api/v1/models", String::new())?;
+        lm_studio_window(&models, &self.route.model).map(StatedWindow::of)
     }
 
     /// The window llama.cpp was started with; its list has only the window of the model.
     fn llama_cpp(&self) -> Option<StatedWindow> {
-        let props = self.fetch(Method::GET, "/props", String::new())?;
+        let props = self.fetch_local(Method::GET, "/props", String::new())?;
         let tokens = props["default_generation_settings"]["n_ctx"].as_u64()?;
         PLAUSIBLE_WINDOW
             .contains(&tokens)
             .then(|| StatedWindow::of(tokens))
     }
 
-    fn fetch(&self, method: Method, path: &str, body: String) -> Option<Value> {
-        let url = format!("{}{path}", self.root);
-        let limit = self.limit.min(LOCAL_LIMIT);
-        fetch(self.transport, method, url, body, self.key, limit)
+    fn models(&self) -> Option<Value> {
+        let url = format!("{}/models", self.route.base_url);
+        let url = self.route.with_query(url);
+        self.fetch(Method::GET, url, String::new(), self.timeout)
+    }
+
+    fn fetch_local(&self, method: Method, path: &str, body: String) -> Option<Value> {
+        let url = format!("{}{path}", self.route.base_url.trim_end_matches("/v1"));
+        self.fetch(method, url, body, self.timeout.min(LOCAL_TIMEOUT))
+    }
+
+    fn fetch(&self, method: Method, url: String, body: String, timeout: Duration) -> Option<Value> {
+        let mut headers = vec![("accept", "application/json".to_owned())];
+        if let Some(key) = self.key {
+            headers.push(("authorization", format!("Bearer {}", key.expose())));
+        }
+        if !body.is_empty() {
+            headers.push(("content-type", "application/json".to_owned()));
+        }
+        let request = HttpRequest {
+            method,
+            url,
+            headers,
+            body: Bytes::from(body),
+        };
+        let exchange = self.transport.send(request).ok()?;
+        // Nobody interrupts this request; it ends by its timeout.
+        let never = Wake::new().ok()?;
+        let deadline = Instant::now() + timeout;
+        let mut bytes = Vec::new();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match exchange.next(&never, left) {
+                Next::Head(head) if head.status == 200 => {}
+                Next::Chunk(more) if bytes.len() + more.len() <= MAX_BYTES => {
+                    bytes.extend_from_slice(&more);
+                }
+                Next::End => return parse_lenient(&String::from_utf8_lossy(&bytes)),
+                _ => return None,
+            }
+        }
     }
 }
 
@@ -176,77 +186,10 @@ fn lm_studio_window(models: &Value, wanted: &str) -> Option<u64> {
     PLAUSIBLE_WINDOW.contains(&tokens).then_some(tokens)
 }
 
-/// The only model of a server; `None` if it has none or several.
-pub(crate) fn fetch_only_model(
-    transport: &Transport,
-    route: &Route,
-    key: Option<&SecretString>,
-    limit: Duration,
-) -> Option<String> {
-    let models = fetch_models(transport, route, key, limit)?;
-    match model_list(&models) {
-        [one] => one["id"].as_str().map(str::to_owned),
-        _ => None,
-    }
-}
-
-fn fetch_models(
-    transport: &Transport,
-    route: &Route,
-    key: Option<&SecretString>,
-    limit: Duration,
-) -> Option<Value> {
-    let url = route.with_query(format!("{}/models", route.base_url));
-    fetch(transport, Method::GET, url, String::new(), key, limit)
-}
-
 fn model_list(models: &Value) -> &[Value] {
-    let listed = models["data"]
-        .as_array()
-        .or_else(|| models["models"].as_array());
-    listed
-        .or_else(|| models.as_array())
-        .map_or(&[], Vec::as_slice)
-}
-
-fn fetch(
-    transport: &Transport,
-    method: Method,
-    url: String,
-    body: String,
-    key: Option<&SecretString>,
-    limit: Duration,
-) -> Option<Value> {
-    let mut headers = vec![("accept", "application/json".to_owned())];
-    if let Some(key) = key {
-        headers.push(("authorization", format!("Bearer {}", key.expose())));
-    }
-    if !body.is_empty() {
-        headers.push(("content-type", "application/json".to_owned()));
-    }
-    let exchange = transport
-        .send(HttpRequest {
-            method,
-            url,
-            headers,
-            body: Bytes::from(body),
-        })
-        .ok()?;
-    // Nobody interrupts this request; it ends by its timeout.
-    let never = Wake::new().ok()?;
-    let deadline = Instant::now() + limit;
-    let mut bytes = Vec::new();
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match exchange.next(&never, left) {
-            Next::Head(head) if head.status == 200 => {}
-            Next::Chunk(more) if bytes.len() + more.len() <= MAX_BYTES => {
-                bytes.extend_from_slice(&more);
-            }
-            Next::End => return parse_lenient(&String::from_utf8_lossy(&bytes)),
-            _ => return None,
-        }
-    }
+    let mut places = [&models["data"], &models["models"], models].into_iter();
+    let listed = places.find_map(Value::as_array);
+    listed.map_or(&[], Vec::as_slice)
 }
 
 /// The window stated in the description of a model, at up to three levels.

@@ -6,7 +6,7 @@ mod metadata;
 
 pub(crate) use cache::WindowCache;
 pub(crate) use family::family_window;
-pub(crate) use metadata::{StatedWindow, fetch_only_model, fetch_window};
+pub(crate) use metadata::{ModelServer, StatedWindow};
 
 /// The assumed window of an unknown model.
 pub(crate) const UNKNOWN_WINDOW: u64 = 256_000;

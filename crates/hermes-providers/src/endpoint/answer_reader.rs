@@ -63,7 +63,7 @@ impl AnswerReader<'_> {
             Next::Head(head) => head,
             Next::Failed(reason) => return Ok(broken(reason, false)),
             // A retry would be redirected again.
-            Next::Misdirected(reason) => {
+            Next::Redirected(reason) => {
                 return Err(ProviderError::new(ErrorClass::FormatError, reason));
             }
             // A head always comes first.
@@ -110,7 +110,7 @@ impl AnswerReader<'_> {
                 }
                 Next::Head(_)
                 | Next::Failed(_)
-                | Next::Misdirected(_)
+                | Next::Redirected(_)
                 | Next::Quiet
                 | Next::Interrupted => return Ok(ReadOutcome::Complete),
             }

@@ -52,16 +52,7 @@ impl RequestDump {
         let redactor = Redactor::new(key.into_iter().cloned());
         let text = serde_json::to_string_pretty(&record).unwrap_or_default();
         let text = redactor.redact(&text);
-        let safe: String = session
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || c == '_' {
-                    c
-                } else {
-                    '-'
-                }
-            })
-            .collect();
+        let safe = session.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let stamp = now.strftime("%Y%m%d_%H%M%S_%6f");
         let name = format!("request_dump_{safe}_{stamp}_{number}.json");

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::answer_reader::{AnswerReader, ReadOutcome};
 use super::dump::RequestDump;
 use crate::classify::{RequestSize, is_about_effort, is_about_streaming};
-use crate::context::{StatedWindow, WindowCache, fetch_window};
+use crate::context::{ModelServer, StatedWindow, WindowCache};
 use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::http::{HttpRequest, Method, Transport};
 use crate::provider::RouteInfo;
@@ -23,7 +23,7 @@ use crate::server_limits::ServerLimits;
 use crate::wire::{ANTHROPIC_BETAS, CollectedAnswer, encode};
 
 /// Timeout for the list of models.
-const METADATA_LIMIT: Duration = Duration::from_secs(10);
+const METADATA_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The context window of accounts without the long-context tier.
 const STANDARD_WINDOW: u64 = 200_000;
@@ -92,8 +92,13 @@ impl Endpoint {
 
     /// Asks the server for the context window and remembers it.
     pub(crate) fn learn_window(&self, key: Option<&SecretString>, cache: &WindowCache) {
-        let stated = fetch_window(&self.transport, &self.route, key, METADATA_LIMIT);
-        if let Some(stated) = stated {
+        let server = ModelServer {
+            transport: &self.transport,
+            route: &self.route,
+            key,
+            timeout: METADATA_TIMEOUT,
+        };
+        if let Some(stated) = server.window() {
             if stated.is_ollama {
                 self.ollama_window.store(stated.window, Ordering::Relaxed);
             }

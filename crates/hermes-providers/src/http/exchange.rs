@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 /// Bytes that may wait for the reader.
-const MOST_WAITING: usize = 1 << 20;
+const MAX_WAITING: usize = 1 << 20;
 
 /// How an answer begins.
 #[derive(Debug, Clone)]
@@ -45,50 +45,32 @@ pub(crate) enum Next {
     End,
     /// The connection could not be made, or broke: one line without secrets.
     Failed(String),
-    /// The server sends elsewhere, where nobody wanted to go: one line without secrets.
-    Misdirected(String),
-    /// The caller's flag is up.
+    /// The server redirects to another host: one line without secrets.
+    Redirected(String),
     Interrupted,
     /// Nothing came in time.
     Quiet,
 }
 
-/// How long the end of an answer nobody waits for may take.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long reading the rest of a released answer may take.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request under way. Dropping it drops the connection, unless it was released.
 pub(crate) struct Exchange {
-    queue: Arc<Queue>,
-    task: Option<(AbortHandle, Handle)>,
+    pub(super) queue: Arc<Queue>,
+    /// What drives the connection, and on which runtime; `None` once released.
+    pub(super) task: Option<(AbortHandle, Handle)>,
 }
 
 impl Exchange {
-    pub(super) fn new() -> io::Result<(Self, Arc<Queue>)> {
-        let queue = Arc::new(Queue {
-            waiting: Mutex::default(),
-            arrived: Wake::new()?,
-            room: Notify::new(),
-            closed: AtomicBool::new(false),
-        });
-        let exchange = Self {
-            queue: Arc::clone(&queue),
-            task: None,
-        };
-        Ok((exchange, queue))
-    }
-
-    pub(super) fn run_by(&mut self, task: AbortHandle, on: Handle) {
-        self.task = Some((task, on));
-    }
-
-    /// Nothing more is wanted of this answer. What is left of it is read and thrown away, so that the
-    /// connection can be used again.
+    /// Gives up the rest of the answer: it is read and thrown away, so that the connection can be used
+    /// again.
     pub(crate) fn release(&mut self) {
         self.queue.closed.store(true, Ordering::Release);
         self.queue.room.notify_one();
         if let Some((task, on)) = self.task.take() {
             on.spawn(async move {
-                tokio::time::sleep(FAREWELL).await;
+                tokio::time::sleep(RELEASE_TIMEOUT).await;
                 task.abort();
             });
         }
@@ -138,6 +120,15 @@ struct Waiting {
 }
 
 impl Queue {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            waiting: Mutex::default(),
+            arrived: Wake::new()?,
+            room: Notify::new(),
+            closed: AtomicBool::new(false),
+        })
+    }
+
     /// Adds a piece, after the reader has made room for it.
     pub(super) async fn put(&self, piece: Next) {
         loop {
@@ -147,7 +138,7 @@ impl Queue {
             let room = self.room.notified();
             {
                 let mut waiting = self.lock();
-                if waiting.bytes < MOST_WAITING {
+                if waiting.bytes < MAX_WAITING {
                     if let Next::Chunk(bytes) = &piece {
                         waiting.bytes += bytes.len();
                     }

@@ -6,7 +6,7 @@
 use reqwest::{Method, Url};
 
 /// Redirects followed for one request.
-pub(super) const MOST: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 
 /// Where a redirect leads, if it may be followed.
 pub(super) fn target(
@@ -17,7 +17,7 @@ pub(super) fn target(
 ) -> Result<Url, String> {
     let to = from
         .join(location)
-        .map_err(|_| "it redirects to something that is no address".to_owned())?;
+        .map_err(|_| "it redirects to an invalid address".to_owned())?;
     // 301, 302 and 303 turn a POST into a GET, and a question into nothing.
     if *method != Method::GET && !matches!(status, 307 | 308) {
         return Err(format!(

@@ -17,9 +17,10 @@ pub(crate) use reqwest::Method;
 
 /// How long an idle connection is kept: shorter than servers do, so that theirs is never the one
 /// that is gone when we write.
-const IDLE: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Idle connections that are kept, encrypted ones only. A plain one is on this machine or next to it
+/// Idle connections that are kept, encrypted ones only. A plain one is on this machine or next to
+/// it
 /// and costs nothing to make, whereas answers in small pieces over a used one meet the delayed
 /// acknowledgements of TCP: 40 ms for every answer of a server that does not know better.
 const IDLE_CONNECTIONS: usize = 8;
@@ -58,19 +59,15 @@ impl Transport {
     pub(crate) fn send(&self, request: HttpRequest) -> Result<Exchange, String> {
         let url = Url::parse(&request.url).map_err(|_| "its address is not a URL".to_owned())?;
         let (handle, client) = self.client_for(&url)?;
-        let (mut exchange, queue) =
-            Exchange::new().map_err(|error| format!("no descriptor is left: {error}"))?;
+        let queue = Queue::new().map_err(|error| format!("out of file descriptors: {error}"))?;
+        let queue = Arc::new(queue);
         let headers = header_map(&request.headers)?;
-        let task = handle.spawn(drive(
-            client,
-            request.method,
-            url,
-            headers,
-            request.body,
+        let driven = drive(client, request, url, headers, Arc::clone(&queue));
+        let task = handle.spawn(driven).abort_handle();
+        Ok(Exchange {
             queue,
-        ));
-        exchange.run_by(task.abort_handle(), handle);
-        Ok(exchange)
+            task: Some((task, handle)),
+        })
     }
 
     /// Forgets all connections: the next request makes a new one.
@@ -88,32 +85,28 @@ impl Transport {
             None => start()?,
         };
         let running = guard.insert(running);
-        let (slot, encrypted) = match url.scheme() {
-            "https" => (&mut running.encrypted, true),
-            "http" => (&mut running.plain, false),
+        let (slot, scheme) = match url.scheme() {
+            "https" => (&mut running.encrypted, Scheme::Encrypted),
+            "http" => (&mut running.plain, Scheme::Plain),
             other => return Err(format!("an address cannot begin with `{other}:`")),
         };
         let client = match slot {
             Some(client) => client.clone(),
-            None => {
-                let client = self.build(encrypted)?;
-                slot.insert(client).clone()
-            }
+            None => slot.insert(self.build(scheme)?).clone(),
         };
         Ok((running.handle.clone(), client))
     }
 
-    fn build(&self, encrypted: bool) -> Result<Client, String> {
-        let scheme = if encrypted {
-            Scheme::Encrypted
-        } else {
-            Scheme::Plain
+    fn build(&self, scheme: Scheme) -> Result<Client, String> {
+        let idle_connections = match scheme {
+            Scheme::Encrypted => IDLE_CONNECTIONS,
+            Scheme::Plain => 0,
         };
         let builder = self.settings.builder(scheme)?;
         self.settings
             .with_proxies(builder)?
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(if encrypted { IDLE_CONNECTIONS } else { 0 })
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(idle_connections)
             .build()
             .map_err(reason)
     }
@@ -124,7 +117,7 @@ impl Transport {
 }
 
 fn start() -> Result<Running, String> {
-    let failed = |error: std::io::Error| format!("the network thread cannot start: {error}");
+    let failed = |error: std::io::Error| format!("could not start the network thread: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -153,7 +146,7 @@ fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the header `{name}` holds characters no header can"))?;
+            .map_err(|_| format!("the header `{name}` contains invalid characters"))?;
         value.set_sensitive(true);
         map.append(HeaderName::from_static(name), value);
     }
@@ -163,13 +156,12 @@ fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, String> {
 /// Runs on the network thread.
 async fn drive(
     client: Client,
-    method: Method,
+    request: HttpRequest,
     url: Url,
     headers: HeaderMap,
-    body: Bytes,
     queue: Arc<Queue>,
 ) {
-    let mut response = match answer(&client, &method, url, &headers, body).await {
+    let mut response = match answer(&client, &request, url, &headers).await {
         Ok(response) => response,
         Err(next) => return queue.put(next).await,
     };
@@ -189,29 +181,29 @@ async fn drive(
 
 async fn answer(
     client: &Client,
-    method: &Method,
+    request: &HttpRequest,
     mut url: Url,
     headers: &HeaderMap,
-    body: Bytes,
 ) -> Result<reqwest::Response, Next> {
-    for _ in 0..=redirect::MOST {
-        let request = client
+    let method = &request.method;
+    for _ in 0..=redirect::MAX_REDIRECTS {
+        let sent = client
             .request(method.clone(), url.clone())
             .headers(headers.clone())
-            .body(body.clone());
-        let sent = request.send().await;
-        let response = sent.map_err(|error| Next::Failed(reason(error)))?;
+            .body(request.body.clone())
+            .send();
+        let response = sent.await.map_err(|error| Next::Failed(reason(error)))?;
         let location = response.headers().get(LOCATION);
         let status = response.status();
         match location.and_then(|value| value.to_str().ok()) {
             Some(location) if status.is_redirection() => {
                 url = redirect::target(&url, method, status.as_u16(), location)
-                    .map_err(Next::Misdirected)?;
+                    .map_err(Next::Redirected)?;
             }
             _ => return Ok(response),
         }
     }
-    Err(Next::Misdirected("it redirects in a circle".to_owned()))
+    Err(Next::Redirected("it redirects in a loop".to_owned()))
 }
 
 /// What went wrong. Addresses stay out: they may hold a key.
@@ -219,7 +211,7 @@ fn reason(error: reqwest::Error) -> String {
     let what = if error.is_connect() {
         "no connection"
     } else if error.is_builder() {
-        "no request could be made"
+        "the request could not be sent"
     } else {
         "the connection broke"
     };

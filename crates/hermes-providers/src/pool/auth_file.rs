@@ -198,7 +198,7 @@ impl CredentialEntry {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

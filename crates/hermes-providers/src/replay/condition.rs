@@ -3,7 +3,7 @@
 use hermes_config::yaml::Node;
 use regex::Regex;
 
-use super::reader::{ScriptProblem, fields, text};
+use super::reader::{ScriptProblem, fields, text, unknown};
 use crate::message::{Message, Role};
 use crate::request::{AuxiliaryTask, ModelRequest};
 
@@ -168,14 +168,8 @@ impl Pattern {
 }
 
 fn auxiliary_task(node: &Node, name: &str) -> Result<AuxiliaryTask, ScriptProblem> {
-    AuxiliaryTask::parse(name).ok_or_else(|| {
-        let names: Vec<&str> = AuxiliaryTask::ALL.iter().map(|task| task.name()).collect();
-        let reason = format!(
-            "no such auxiliary task: `{name}`; there are {}",
-            names.join(", ")
-        );
-        ScriptProblem::new(node, reason)
-    })
+    let names = AuxiliaryTask::ALL.iter().map(|task| task.name());
+    AuxiliaryTask::parse(name).ok_or_else(|| unknown(node, "auxiliary task", name, names))
 }
 
 fn since_user(messages: &[Message]) -> &[Message] {

@@ -6,7 +6,7 @@ use hermes_proc::Wake;
 use serde_json::Value;
 
 use super::condition::{CapturedGroups, count};
-use super::script::{ReplayScript, ScriptTurn, ScriptedAnswer, ScriptedOutcome};
+use super::script::{ReplayScript, ScriptTurn, ScriptedAnswer};
 use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::message::{Message, Reasoning, Role, ToolCall};
 use crate::provider::{Provider, RouteInfo};
@@ -82,7 +82,7 @@ impl Replay {
         })?;
         played[at] += 1;
         let first_call = *calls;
-        if let ScriptedOutcome::ScriptedAnswer(answer) = &turn.outcome {
+        if let Ok(answer) = &turn.outcome {
             *calls += u64::try_from(answer.calls.len()).unwrap_or_default();
         }
         Some((turn, captures, first_call))
@@ -109,8 +109,8 @@ impl Provider for Replay {
             return Err(self.with_route(ProviderError::interrupted()));
         }
         let answer = match &turn.outcome {
-            ScriptedOutcome::ScriptedAnswer(answer) => answer,
-            ScriptedOutcome::Error(error) => {
+            Ok(answer) => answer,
+            Err(error) => {
                 let message = format!("{} (line {} of the script)", error.message, turn.line);
                 let error = ProviderFailure {
                     message,
@@ -122,7 +122,7 @@ impl Provider for Replay {
         let response = ModelResponse {
             model: Some(self.model.clone()),
             cost: Cost::Included,
-            ..response(answer, &captures, &CallIds::of(request, first_call))
+            ..response(answer, &captures, request, first_call)
         };
         stream(&response, sink);
         Ok(ModelResponse {
@@ -147,42 +147,24 @@ impl Provider for Replay {
     }
 }
 
-/// Call ids that are unique within a session, also after another process resumed it.
-struct CallIds {
-    before: u64,
-    first: u64,
-}
-
-impl CallIds {
-    fn of(request: &ModelRequest, first: u64) -> Self {
-        let calls = request
-            .messages
-            .iter()
-            .map(|message| message.tool_calls.len());
-        Self {
-            before: u64::try_from(calls.sum::<usize>()).unwrap_or_default(),
-            first,
-        }
-    }
-
-    fn id(&self, index: usize) -> String {
-        format!("call_{}_{}", self.before, self.first + index as u64)
-    }
-}
-
 fn response(
     answer: &ScriptedAnswer,
     captures: &CapturedGroups,
-    call_ids: &CallIds,
+    request: &ModelRequest,
+    first_call: u64,
 ) -> ModelResponse {
-    let calls = answer.calls.iter().enumerate().map(|(index, call)| {
+    // Makes ids unique within a session, also after another process resumed it.
+    let earlier = request.messages.iter().map(|one| one.tool_calls.len());
+    let earlier: usize = earlier.sum();
+    let calls = (first_call..).zip(&answer.calls).map(|(number, call)| {
         let arguments = fill_value(&call.arguments, captures);
         // A plain text stands for arguments that are not JSON.
         let arguments = match arguments {
             Value::String(raw) => raw,
             other => other.to_string(),
         };
-        let id = call.id.clone().unwrap_or_else(|| call_ids.id(index));
+        let generated = || format!("call_{earlier}_{number}");
+        let id = call.id.clone().unwrap_or_else(generated);
         ToolCall::new(id, fill(&call.tool, captures), arguments)
     });
     let tool_calls: Vec<ToolCall> = calls.collect();
@@ -233,13 +215,8 @@ fn no_answer(request: &ModelRequest) -> ProviderError {
         return ProviderError::new(ErrorClass::Script, message);
     }
     let last = request.messages.last();
-    let shown: String = last
-        .map(|message| message.content.to_text())
-        .unwrap_or_default()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(80)
-        .collect();
+    let text = last.map(|message| message.content.to_text());
+    let shown = hermes_text::one_line(&text.unwrap_or_default(), 80);
     let role = last.map_or("user", |message: &Message| message.role.name());
     ProviderError::new(
         ErrorClass::Script,

@@ -21,6 +21,18 @@ impl ScriptProblem {
     }
 }
 
+/// The problem of a name that is not among those there are.
+pub(super) fn unknown<'n>(
+    node: &Node,
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'n str>,
+) -> ScriptProblem {
+    let known: Vec<&str> = known.collect();
+    let known = known.join(", ");
+    ScriptProblem::new(node, format!("no such {what}: `{name}`; there are {known}"))
+}
+
 /// The entries of a mapping, all of whose keys are among `known`.
 pub(super) fn fields<'n>(
     node: &'n Node,
@@ -65,30 +77,27 @@ impl<'n> ScriptFields<'n> {
     }
 
     pub(super) fn number(self, key: &str) -> Result<Option<f64>, ScriptProblem> {
-        let Some(node) = self.get(key) else {
-            return Ok(None);
-        };
-        let number = scalar(node).and_then(Value::as_f64);
-        match number.filter(|number| number.is_finite() && *number >= 0.0) {
-            Some(number) => Ok(Some(number)),
-            None => Err(ScriptProblem::new(
-                node,
-                format!("`{key}` must be a number of 0 or more"),
-            )),
-        }
+        self.read(key, "a number of 0 or more", |value| {
+            let number = value.as_f64();
+            number.filter(|number| number.is_finite() && *number >= 0.0)
+        })
     }
 
     pub(super) fn whole(self, key: &str) -> Result<Option<u64>, ScriptProblem> {
+        self.read(key, "a whole number of 0 or more", Value::as_u64)
+    }
+
+    fn read<T>(
+        self,
+        key: &str,
+        what: &str,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<Option<T>, ScriptProblem> {
         let Some(node) = self.get(key) else {
             return Ok(None);
         };
-        match scalar(node).and_then(Value::as_u64) {
-            Some(number) => Ok(Some(number)),
-            None => Err(ScriptProblem::new(
-                node,
-                format!("`{key}` must be a whole number of 0 or more"),
-            )),
-        }
+        let read = scalar(node).and_then(read).map(Some);
+        read.ok_or_else(|| ScriptProblem::new(node, format!("`{key}` must be {what}")))
     }
 
     /// The elements of a list; empty if the key is absent.

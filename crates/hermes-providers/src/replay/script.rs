@@ -7,7 +7,7 @@ use hermes_config::yaml::{Document, Node, NodeKind};
 use serde_json::Value;
 
 use super::condition::Condition;
-use super::reader::{ScriptFields, ScriptProblem, fields};
+use super::reader::{ScriptFields, ScriptProblem, fields, text, unknown};
 use crate::error::{ErrorClass, ProviderFailure};
 use crate::response::{FinishReason, TokenUsage};
 
@@ -61,13 +61,7 @@ pub(super) struct ScriptTurn {
     /// How often the turn is played in one process; `None` for no limit.
     pub(super) times: Option<u64>,
     pub(super) delay: Duration,
-    pub(super) outcome: ScriptedOutcome,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum ScriptedOutcome {
-    ScriptedAnswer(ScriptedAnswer),
-    Error(ProviderFailure),
+    pub(super) outcome: Result<ScriptedAnswer, ProviderFailure>,
 }
 
 #[derive(Debug, Clone)]
@@ -152,15 +146,15 @@ fn read_turn(node: &Node) -> Result<ScriptTurn, ScriptProblem> {
                     return Err(ScriptProblem::new(other, reason));
                 }
             }
-            ScriptedOutcome::Error(read_error(error)?)
+            Err(read_error(error)?)
         }
-        None => ScriptedOutcome::ScriptedAnswer(read_answer(node, turn)?),
+        None => Ok(read_answer(node, turn)?),
     };
     let times = match (turn.text("times")?.as_deref(), &outcome) {
-        (Some("always"), _) | (None, ScriptedOutcome::ScriptedAnswer(_)) => None,
+        (Some("always"), _) | (None, Ok(_)) => None,
         (Some(_), _) => turn.whole("times")?,
         // A retry after an error gets the next turn.
-        (None, ScriptedOutcome::Error(_)) => Some(1),
+        (None, Err(_)) => Some(1),
     };
     let delay = turn.number("delay")?.unwrap_or_default();
     if delay > MAX_DELAY {
@@ -250,7 +244,7 @@ fn read_usage(turn: ScriptFields<'_>) -> Result<Option<TokenUsage>, ScriptProble
 
 fn read_error(node: &Node) -> Result<ProviderFailure, ScriptProblem> {
     if !node.is_map() {
-        let class = read_class(node, &super::reader::text(node, "error")?)?;
+        let class = read_class(node, &text(node, "error")?)?;
         return Ok(ProviderFailure::new(class, "error from the script"));
     }
     let known = [
@@ -263,7 +257,7 @@ fn read_error(node: &Node) -> Result<ProviderFailure, ScriptProblem> {
     ];
     let error = fields(node, "`error`", &known)?;
     let class = match error.get("class") {
-        Some(class) => read_class(class, &super::reader::text(class, "class")?)?,
+        Some(class) => read_class(class, &text(class, "class")?)?,
         None => return Err(ScriptProblem::new(node, "`error` needs `class`")),
     };
     let message = error.text("message")?;
@@ -281,14 +275,8 @@ fn read_error(node: &Node) -> Result<ProviderFailure, ScriptProblem> {
 }
 
 fn read_class(node: &Node, name: &str) -> Result<ErrorClass, ScriptProblem> {
-    ErrorClass::parse(name).ok_or_else(|| {
-        let names: Vec<&str> = ErrorClass::ALL.iter().map(|class| class.name()).collect();
-        let reason = format!(
-            "no such error class: `{name}`; there are {}",
-            names.join(", ")
-        );
-        ScriptProblem::new(node, reason)
-    })
+    let names = ErrorClass::ALL.iter().map(|class| class.name());
+    ErrorClass::parse(name).ok_or_else(|| unknown(node, "error class", name, names))
 }
 
 /// The plain data of a node.

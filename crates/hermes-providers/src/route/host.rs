@@ -63,16 +63,7 @@ pub(crate) fn vendor_variable(host: &str) -> Option<String> {
 }
 
 fn named(vendor: &str) -> Option<String> {
-    let name: String = vendor
-        .chars()
-        .map(|c| {
-            if c == '-' {
-                '_'
-            } else {
-                c.to_ascii_uppercase()
-            }
-        })
-        .collect();
+    let name = vendor.to_ascii_uppercase().replace('-', "_");
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let excepted = ["OPENAI", "OPENROUTER", "OLLAMA"].contains(&name.as_str());
     (plain && !name.is_empty() && !excepted).then(|| format!("{name}_API_KEY"))

@@ -3,6 +3,9 @@
 use hermes_config::Config;
 use serde_json::Value;
 
+use super::error::OpenError;
+use super::registry::{Builtin, CUSTOM, builtin};
+
 /// A custom endpoint from the settings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CustomEndpoint {
@@ -50,6 +53,33 @@ impl CustomEndpoint {
             .find_map(|key| self.raw[*key].as_str())
             .map(str::trim)
             .filter(|text| !text.is_empty())
+    }
+}
+
+/// A provider by its name.
+pub(super) enum NamedProvider {
+    Builtin(&'static Builtin),
+    Custom(CustomEndpoint),
+}
+
+impl NamedProvider {
+    /// The provider of this name; `custom` and its aliases are the endpoint at `base_url`.
+    pub(super) fn find(
+        config: &Config,
+        name: &str,
+        base_url: Option<String>,
+    ) -> Result<Self, OpenError> {
+        if let Some(found) = builtin(name) {
+            return Ok(Self::Builtin(found));
+        }
+        if CUSTOM.contains(&name) {
+            let url = base_url.ok_or(OpenError::NoAddress)?;
+            return Ok(Self::Custom(CustomEndpoint::bare(&url)));
+        }
+        let found = CustomEndpoint::named(config, name).map(Self::Custom);
+        found.ok_or_else(|| OpenError::UnknownProvider {
+            name: name.to_owned(),
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use super::overrides::ModelOverrides;
 use super::registry::builtin;
 use super::resolve::{ResolvedRoute, RouteChoice, resolve};
 use crate::chain::{Chain, ChainRoute, FallbackPolicy, ReplayRetries};
-use crate::context::{StatedWindow, UNKNOWN_WINDOW, WindowCache, family_window, fetch_only_model};
+use crate::context::{ModelServer, StatedWindow, UNKNOWN_WINDOW, WindowCache, family_window};
 use crate::endpoint::{Endpoint, RequestDump};
 use crate::http::Transport;
 use crate::provider::Provider;
@@ -109,8 +109,13 @@ fn only_local_model(
     }
     let lease = found.keys.lease();
     let key = lease.as_ref().map(|lease| &lease.secret);
-    let model = fetch_only_model(transport, &found.route, key, MODEL_NAME_TIMEOUT)?;
-    resolve(config, &named(model)).ok()
+    let server = ModelServer {
+        transport,
+        route: &found.route,
+        key,
+        timeout: MODEL_NAME_TIMEOUT,
+    };
+    resolve(config, &named(server.only_model()?)).ok()
 }
 
 /// The context window from settings, cache, model family or a guess, and whether to ask the server

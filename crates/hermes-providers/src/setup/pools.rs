@@ -2,10 +2,10 @@
 
 use hermes_config::Config;
 
-use super::custom::CustomEndpoint;
+use super::custom::NamedProvider;
 use super::error::OpenError;
 use super::keys::from_variable;
-use super::registry::{BUILTINS, CUSTOM, builtin};
+use super::registry::BUILTINS;
 use crate::pool::CredentialEntry;
 
 /// The key pool of a provider in `auth.json`.
@@ -20,32 +20,18 @@ pub struct PoolName {
 impl PoolName {
     /// The pool of a provider by name.
     pub fn resolve(config: &Config, provider: &str) -> Result<Self, OpenError> {
-        let name = provider.trim();
-        if let Some(found) = builtin(name) {
-            return Ok(Self {
+        let url = Some(config.text("model.base_url").trim());
+        let url = url.filter(|url| !url.is_empty()).map(str::to_owned);
+        Ok(match NamedProvider::find(config, provider.trim(), url)? {
+            NamedProvider::Builtin(found) => Self {
                 key: found.id.to_owned(),
                 base_url: None,
-            });
-        }
-        if CUSTOM.contains(&name) {
-            let url = config.text("model.base_url").trim();
-            if url.is_empty() {
-                return Err(OpenError::NoAddress);
-            }
-            return Ok(Self {
-                key: "custom".to_owned(),
-                base_url: Some(url.to_owned()),
-            });
-        }
-        match CustomEndpoint::named(config, name) {
-            Some(endpoint) => Ok(Self {
+            },
+            NamedProvider::Custom(endpoint) => Self {
                 key: endpoint.pool_key,
                 base_url: Some(endpoint.base_url),
-            }),
-            None => Err(OpenError::UnknownProvider {
-                name: name.to_owned(),
-            }),
-        }
+            },
+        })
     }
 }
 

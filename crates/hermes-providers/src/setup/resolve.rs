@@ -6,10 +6,10 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::custom::CustomEndpoint;
+use super::custom::{CustomEndpoint, NamedProvider};
 use super::error::OpenError;
 use super::keys::{self, AddressSource, GivenKey};
-use super::registry::{BUILTINS, Builtin, CUSTOM, builtin};
+use super::registry::{BUILTINS, Builtin};
 use crate::pool::KeyRing;
 use crate::request::Effort;
 use crate::route::{Address, ApiMode, EffortStyle, Route, Timeouts, is_host, is_local};
@@ -38,24 +38,15 @@ pub(crate) struct ResolvedRoute {
 /// Resolves a choice. Makes no request.
 pub(super) fn resolve(config: &Config, choice: &RouteChoice) -> Result<ResolvedRoute, OpenError> {
     let name = choice.provider.as_deref().map_or("auto", str::trim);
-    match name {
-        "" | "auto" => match block_url(config, choice) {
-            Some(url) => custom(config, choice, CustomEndpoint::bare(&url)),
-            None => known(config, choice, automatic(config)?),
-        },
-        name => match builtin(name) {
-            Some(found) => known(config, choice, found),
-            None if CUSTOM.contains(&name) => {
-                let url = block_url(config, choice).ok_or(OpenError::NoAddress)?;
-                custom(config, choice, CustomEndpoint::bare(&url))
-            }
-            None => match CustomEndpoint::named(config, name) {
-                Some(endpoint) => custom(config, choice, endpoint),
-                None => Err(OpenError::UnknownProvider {
-                    name: name.to_owned(),
-                }),
-            },
-        },
+    let url = block_url(config, choice);
+    let provider = match (name, url) {
+        ("" | "auto", Some(url)) => NamedProvider::Custom(CustomEndpoint::bare(&url)),
+        ("" | "auto", None) => NamedProvider::Builtin(automatic(config)?),
+        (name, url) => NamedProvider::find(config, name, url)?,
+    };
+    match provider {
+        NamedProvider::Builtin(found) => known(config, choice, found),
+        NamedProvider::Custom(endpoint) => custom(config, choice, endpoint),
     }
 }
 

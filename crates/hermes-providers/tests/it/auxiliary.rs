@@ -21,7 +21,7 @@ fn about(task: AuxiliaryTask) -> ModelRequest {
 }
 
 #[test]
-fn a_task_has_a_route_of_its_own_and_no_stray_keys() {
+fn auxiliary_task_has_its_own_route_and_keys() {
     let main = ModelServer::always(ScriptedAnswer::text("main"));
     let own = ModelServer::always(ScriptedAnswer::text("side"));
     let auxiliary = format!(
@@ -57,7 +57,7 @@ fn a_task_has_a_route_of_its_own_and_no_stray_keys() {
 }
 
 #[test]
-fn answers_come_whole_and_no_window_is_looked_up() {
+fn auxiliary_answers_are_not_streamed_and_ask_for_no_window() {
     let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(&server.base_url(), "");
     let provider = side(&bench).open(AuxiliaryTask::GoalJudge).unwrap();
@@ -68,7 +68,7 @@ fn answers_come_whole_and_no_window_is_looked_up() {
 }
 
 #[test]
-fn the_model_of_the_command_line_does_side_tasks_unless_one_is_named() {
+fn auxiliary_tasks_use_the_model_of_the_command_line_unless_one_is_set() {
     let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(
         &server.base_url(),
@@ -85,7 +85,7 @@ fn the_model_of_the_command_line_does_side_tasks_unless_one_is_named() {
 }
 
 #[test]
-fn an_empty_account_moves_on_and_other_refusals_do_not() {
+fn auxiliary_fallback_is_used_only_without_credit() {
     let second = ModelServer::always(ScriptedAnswer::text("second"));
     let refusing = |status: u16| {
         let first = ModelServer::always(ScriptedAnswer::status(
@@ -108,7 +108,7 @@ fn an_empty_account_moves_on_and_other_refusals_do_not() {
 }
 
 #[test]
-fn what_passes_is_asked_again_as_often_as_the_settings_say() {
+fn transient_errors_are_retried_as_often_as_set() {
     for (setting, most) in [("transient_retries: 0", 1), ("transient_retries: 1", 2)] {
         let server = ModelServer::always(ScriptedAnswer::status(503, &json!({"error": "busy"})));
         let bench = Bench::custom(
@@ -123,7 +123,7 @@ fn what_passes_is_asked_again_as_often_as_the_settings_say() {
 }
 
 #[test]
-fn a_task_waits_no_longer_than_its_time() {
+fn auxiliary_task_ends_by_its_timeout() {
     let late = ScriptedAnswer::text("late").after(Duration::from_mins(1));
     let server = ModelServer::always(late);
     let bench = Bench::custom(
@@ -137,7 +137,7 @@ fn a_task_waits_no_longer_than_its_time() {
 }
 
 #[test]
-fn a_slot_that_cannot_be_used_is_an_error_and_not_another_route() {
+fn auxiliary_route_that_cannot_be_opened_is_an_error() {
     let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(
         &server.base_url(),
@@ -150,7 +150,7 @@ fn a_slot_that_cannot_be_used_is_an_error_and_not_another_route() {
 }
 
 #[test]
-fn a_script_answers_side_tasks_by_turns_that_name_them() {
+fn script_answers_auxiliary_tasks_by_turns_that_name_them() {
     let bench = Bench::new("model: {provider: replay, script: turns.yaml}\n");
     std::fs::write(
         bench.home().join("turns.yaml"),

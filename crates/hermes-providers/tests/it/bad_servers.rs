@@ -26,7 +26,7 @@ fn html_is_told_by_its_title() {
 }
 
 #[test]
-fn nonsense_is_refused_in_one_line() {
+fn invalid_answers_are_reported_in_one_line() {
     for body in [
         "hello".to_owned(),
         "{}".to_owned(),
@@ -90,7 +90,7 @@ fn a_key_that_the_server_echoes_is_masked() {
 }
 
 #[test]
-fn nobody_listens() {
+fn unreachable_server_is_a_timeout_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

@@ -23,7 +23,7 @@ fn chosen(config: &str, keys: &[&str], model: &str) -> (String, String) {
 }
 
 #[test]
-fn a_model_without_a_provider_goes_to_who_serves_it() {
+fn model_without_a_provider_goes_to_its_vendor() {
     let openrouter = "model: {provider: openrouter, default: vendor/m}\n";
     let anthropic = "model: {provider: anthropic, default: claude-x}\n";
     let custom = "model: {provider: custom, default: m, base_url: 'http://127.0.0.1:9/v1'}\n";
@@ -76,7 +76,7 @@ fn endpoints_that_list_a_model_serve_it() {
 }
 
 #[test]
-fn short_names_may_be_texts_and_know_no_case() {
+fn aliases_may_be_texts_and_ignore_case() {
     let config = "model: {provider: openrouter, default: vendor/m}\n\
         model_aliases: {Fast: claude-haiku-4-5, big: {model: grok-4, provider: xai}, odd: 3}\n";
     let keys = &["ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY"];
@@ -90,7 +90,7 @@ fn short_names_may_be_texts_and_know_no_case() {
 }
 
 #[test]
-fn a_short_name_with_an_address_alone_takes_nothing_from_the_configured_provider() {
+fn alias_with_an_address_uses_nothing_of_the_configured_provider() {
     let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let config = format!(
         "model: {{provider: anthropic, default: claude-x}}\n\
@@ -110,7 +110,7 @@ fn a_short_name_with_an_address_alone_takes_nothing_from_the_configured_provider
 }
 
 #[test]
-fn a_flag_beats_the_name_and_must_name_something() {
+fn provider_flag_wins_over_the_model_name_and_must_exist() {
     let bench = Bench::new(ENDPOINTS).env("ANTHROPIC_API_KEY", "0123456789");
     let open = |provider: &str| {
         bench.try_open(&ModelOverrides {

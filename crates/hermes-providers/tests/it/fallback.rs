@@ -20,7 +20,7 @@ fn pair(first: &ModelServer, second: &ModelServer, more: &str) -> Bench {
 }
 
 #[test]
-fn the_second_answers_for_a_turn_and_the_first_is_asked_again_in_the_next() {
+fn fallback_route_answers_one_turn_and_the_next_returns_to_the_first() {
     let first = ModelServer::always(refused(401));
     let second = ModelServer::always(ScriptedAnswer::text("from the second"));
     let bench = pair(&first, &second, "");
@@ -52,7 +52,7 @@ fn the_second_answers_for_a_turn_and_the_first_is_asked_again_in_the_next() {
 }
 
 #[test]
-fn after_a_rate_limit_the_next_turn_stays_away_from_the_first() {
+fn next_turn_avoids_a_rate_limited_first_route() {
     let first = ModelServer::always(refused(429));
     let second = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = pair(&first, &second, "").open();
@@ -64,7 +64,7 @@ fn after_a_rate_limit_the_next_turn_stays_away_from_the_first() {
 }
 
 #[test]
-fn a_branch_begins_where_its_origin_is_and_leads_nobody_astray() {
+fn branch_starts_at_the_active_route_and_switches_alone() {
     let first = ModelServer::always(refused(401));
     let second = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = pair(&first, &second, "").open();
@@ -86,7 +86,7 @@ fn a_branch_begins_where_its_origin_is_and_leads_nobody_astray() {
 }
 
 #[test]
-fn when_all_fail_the_last_error_tells_what_was_tried() {
+fn last_error_lists_all_failed_attempts() {
     let first = ModelServer::always(refused(401));
     let second = ModelServer::always(refused(402));
     let provider = pair(&first, &second, "").open();
@@ -97,7 +97,7 @@ fn when_all_fail_the_last_error_tells_what_was_tried() {
 }
 
 #[test]
-fn a_first_choice_that_cannot_be_opened_is_passed_over() {
+fn primary_route_that_cannot_be_opened_is_skipped() {
     let second = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::new(&format!(
         "model: {{provider: nosuch, default: m}}\nfallback_model: {{provider: custom, model: other, base_url: '{}'}}\n",
@@ -107,7 +107,7 @@ fn a_first_choice_that_cannot_be_opened_is_passed_over() {
 }
 
 #[test]
-fn an_entry_equal_to_the_first_is_no_fallback() {
+fn fallback_entry_equal_to_the_first_route_is_skipped() {
     let first = ModelServer::always(refused(401));
     let bench = Bench::custom(
         &first.base_url(),
@@ -121,7 +121,7 @@ fn an_entry_equal_to_the_first_is_no_fallback() {
 }
 
 #[test]
-fn a_refusal_of_the_second_leaves_the_keys_of_the_first_alone() {
+fn refusal_of_the_fallback_route_keeps_the_keys_of_the_first() {
     let first = ModelServer::always(refused(503));
     let second = ModelServer::always(refused(402));
     let bench = pair(

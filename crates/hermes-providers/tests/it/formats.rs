@@ -159,7 +159,7 @@ fn anthropic_answers_are_read() {
 }
 
 #[test]
-fn orphans_do_not_reach_anthropic() {
+fn calls_without_results_are_not_sent_to_anthropic() {
     let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let mut unanswered = Message::assistant("Working.");
     unanswered.tool_calls = vec![ToolCall::new("gone", "terminal", "{}")];
@@ -277,7 +277,7 @@ fn responses_answers_are_read() {
 }
 
 #[test]
-fn thoughts_that_are_refused_are_not_sent_again() {
+fn refused_reasoning_is_not_sent_again() {
     let no = json!({"error": {"message": "The encrypted content could not be verified.", "code": "invalid_encrypted_content"}});
     let server = ModelServer::start([
         ScriptedAnswer::status(400, &no),

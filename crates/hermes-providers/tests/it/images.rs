@@ -34,7 +34,7 @@ fn an_image_that_is_too_large_is_left_out_and_others_stay() {
 }
 
 #[test]
-fn a_model_that_takes_no_images_stays_with_text() {
+fn model_without_images_gets_text_only() {
     let no = json!({"error": {"message": "This model does not support image input"}});
     let server = ModelServer::start([
         ScriptedAnswer::status(400, &no),
@@ -67,7 +67,7 @@ fn a_model_that_takes_no_images_stays_with_text() {
 }
 
 #[test]
-fn images_of_tools_are_left_out_where_only_people_may_show_some() {
+fn images_in_tool_results_are_omitted_where_refused() {
     let no = json!({"error": {"message": "tool message content must be a string"}});
     let server = ModelServer::start([
         ScriptedAnswer::status(400, &no),

@@ -86,7 +86,7 @@ fn a_named_endpoint_has_its_own_key_query_and_body() {
 }
 
 #[test]
-fn an_alias_names_model_and_place() {
+fn alias_names_model_and_address() {
     let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let config = format!(
         "model: {{provider: replay, script: none.yaml}}\nmodel_aliases: {{fast: {{model: small, provider: custom, base_url: '{}'}}}}\n",
@@ -102,7 +102,7 @@ fn an_alias_names_model_and_place() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_settings_are_named() {
     let open = |config: &str, env: &[(&str, &str)]| {
         let mut bench = Bench::new(config);
         for (name, value) in env {
@@ -143,7 +143,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn the_first_provider_with_a_key_is_taken() {
+fn first_provider_with_a_key_is_used() {
     let chosen = |name: &str, value: &str| {
         let bench = Bench::new("model: {default: some/model}\n").env(name, value);
         bench.open().route().provider
@@ -182,7 +182,7 @@ fn lab(server: &ModelServer, count: usize) -> Bench {
 }
 
 #[test]
-fn a_limited_key_is_set_aside_for_the_next() {
+fn rate_limited_key_is_replaced_by_the_next() {
     let server = ModelServer::start_with(|request| {
         if request.header("authorization") == Some("Bearer key-number-0") {
             let body = json!({"error": {"message": "slow down"}});
@@ -233,7 +233,7 @@ fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
 }
 
 #[test]
-fn when_all_keys_rest_that_is_said_and_nothing_is_sent() {
+fn all_keys_exhausted_is_an_error_without_a_request() {
     let server = ModelServer::always(ScriptedAnswer::status(
         402,
         &json!({"error": {"message": "pay"}}),

@@ -102,7 +102,7 @@ fn lm_studio_and_llama_cpp_say_what_they_run_with() {
 }
 
 #[test]
-fn vllm_says_it_in_its_list_and_is_asked_nothing_else() {
+fn vllm_states_the_window_in_its_list_of_models() {
     let models = json!({"data": [
         {"id": "test-model", "owned_by": "vllm", "max_model_len": 24_576},
     ]});
@@ -115,7 +115,7 @@ fn vllm_says_it_in_its_list_and_is_asked_nothing_else() {
 }
 
 #[test]
-fn a_server_that_names_itself_and_says_nothing_leaves_the_guess() {
+fn server_that_states_no_window_leaves_the_guess() {
     let server = server("llamacpp", &[("/props", json!({"x": 1}))]);
     let bench = Bench::custom(&server.base_url(), "");
     let provider = bench.open();

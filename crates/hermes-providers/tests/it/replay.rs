@@ -173,7 +173,7 @@ fn a_broken_script_is_refused_with_line_and_reason() {
 }
 
 #[test]
-fn settings_choose_it_and_name_the_script() {
+fn settings_choose_the_replay_provider_and_its_script() {
     let home = tempfile::tempdir().unwrap();
     let config = |text: &str| {
         std::fs::write(home.path().join("config.yaml"), text).unwrap();

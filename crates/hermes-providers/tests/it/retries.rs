@@ -20,7 +20,7 @@ fn gaps(server: &ModelServer) -> Vec<Duration> {
 }
 
 #[test]
-fn a_failing_server_is_asked_again_with_growing_pauses() {
+fn failing_server_is_retried_with_growing_delays() {
     let broken = || {
         ScriptedAnswer::status(
             500,
@@ -50,7 +50,7 @@ fn a_failing_server_is_asked_again_with_growing_pauses() {
 }
 
 #[test]
-fn a_server_that_says_when_is_asked_then() {
+fn retry_waits_as_long_as_the_server_asks() {
     let slow_down = || {
         ScriptedAnswer::status(429, &json!({"error": {"message": "slow down"}}))
             .header("retry-after", "1")
@@ -67,7 +67,7 @@ fn a_server_that_says_when_is_asked_then() {
 }
 
 #[test]
-fn a_quota_that_opens_in_hours_is_reported_at_once() {
+fn quota_that_resets_in_hours_is_reported_at_once() {
     let message = "Usage limit reached";
     let answer = ScriptedAnswer::status(429, &json!({"error": {"message": message}}));
     let server = ModelServer::always(answer.header("retry-after", "14710"));
@@ -81,7 +81,7 @@ fn a_quota_that_opens_in_hours_is_reported_at_once() {
 }
 
 #[test]
-fn what_is_refused_for_good_is_asked_once() {
+fn permanent_refusal_is_not_retried() {
     for (status, message, class) in [
         (401, "no", ErrorClass::Auth),
         (402, "pay first", ErrorClass::Billing),

@@ -149,7 +149,7 @@ fn trusting(bench: Bench, variable: &str, file: &Path) -> Bench {
 }
 
 #[test]
-fn whom_to_trust_is_said_by_a_variable() {
+fn ca_bundle_variable_replaces_the_trusted_certificates() {
     let certificates = Certificates::make();
     let url = format!("https://127.0.0.1:{}/v1", encrypted_server(&certificates));
     for variable in ["HERMES_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"] {
@@ -168,7 +168,7 @@ fn whom_to_trust_is_said_by_a_variable() {
 }
 
 #[test]
-fn a_stranger_is_refused_in_one_line_and_not_asked_again() {
+fn untrusted_certificate_is_refused_in_one_line_without_retry() {
     let certificates = Certificates::make();
     let url = format!("https://127.0.0.1:{}/v1", encrypted_server(&certificates));
     let wrong = trusting(
@@ -225,7 +225,7 @@ fn encrypted_and_plain_requests_go_through_their_proxies() {
 }
 
 #[test]
-fn some_hosts_are_asked_without_a_proxy() {
+fn no_proxy_hosts_are_reached_directly() {
     let certificates = Certificates::make();
     let port = encrypted_server(&certificates);
     let (address, seen) = proxy(port);

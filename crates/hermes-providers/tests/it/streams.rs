@@ -80,7 +80,7 @@ fn several_threads_ask_at_once() {
 }
 
 #[test]
-fn a_stream_that_breaks_before_any_text_is_taken_up_again() {
+fn stream_that_breaks_before_any_text_is_requested_again() {
     let server = ModelServer::start([
         ScriptedAnswer::text("x").cut_after(0),
         ScriptedAnswer::close(),
@@ -104,7 +104,7 @@ fn text_that_came_before_the_break_is_kept() {
 }
 
 #[test]
-fn a_call_that_breaks_is_asked_for_again_and_then_reported() {
+fn broken_tool_call_is_requested_again_and_then_reported_as_lost() {
     let broken = || {
         ScriptedAnswer::call("write_file", &json!({"path": "a"}))
             .saying("Now.")
@@ -126,7 +126,7 @@ fn a_call_that_breaks_is_asked_for_again_and_then_reported() {
 }
 
 #[test]
-fn a_connection_that_just_closes_is_no_end_of_an_answer() {
+fn closed_connection_without_an_end_is_a_broken_stream() {
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"par\"}}]}\n\n";
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}"
@@ -211,7 +211,7 @@ fn an_interrupt_drops_the_connection_at_once() {
 }
 
 #[test]
-fn silence_ends_a_stream() {
+fn silent_stream_ends_by_its_timeout() {
     let slow = ScriptedAnswer::pieces(&["a", "b"]).slowly(Duration::from_mins(2));
     let server = ModelServer::start([slow]);
     let bench = Bench::custom(&server.base_url(), "").env("HERMES_STREAM_STALE_TIMEOUT", "0.5");
@@ -223,7 +223,7 @@ fn silence_ends_a_stream() {
 }
 
 #[test]
-fn a_server_that_cannot_stream_is_asked_without() {
+fn server_without_streaming_is_asked_for_a_whole_answer() {
     let no = json!({"error": {"message": "Streaming is not supported by this model"}});
     let server = ModelServer::start([
         ScriptedAnswer::status(400, &no),
@@ -242,7 +242,7 @@ fn a_server_that_cannot_stream_is_asked_without() {
 }
 
 #[test]
-fn a_whole_answer_to_a_streaming_question_will_do() {
+fn whole_answer_to_a_streaming_request_is_accepted() {
     let server =
         ModelServer::start([
             ScriptedAnswer::calls(&[("a", json!({"x": 1})), ("b", json!({}))]).whole(),

@@ -49,7 +49,7 @@ fn a_configured_window_needs_no_request() {
 }
 
 #[test]
-fn the_only_model_of_a_local_server_is_meant() {
+fn only_model_of_a_local_server_is_used() {
     let one = json!({"data": [{"id": "the-one"}]});
     let server = ModelServer::always(ScriptedAnswer::text("ok"))
         .with("/v1/models", ScriptedAnswer::status(200, &one));

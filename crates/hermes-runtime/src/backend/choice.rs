@@ -13,11 +13,8 @@ const KNOWN: &[&str] = &["local", "docker", "ssh", "singularity", "modal", "dayt
 /// A backend that this build has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
-    /// This machine.
     Local,
-    /// A container.
     Docker,
-    /// Another machine.
     Ssh,
 }
 
@@ -34,11 +31,14 @@ impl BackendKind {
             "" | "local" => Ok(Self::Local),
             "docker" => Ok(Self::Docker),
             "ssh" => Ok(Self::Ssh),
-            other if KNOWN.contains(&other) => Err(Error::UnavailableBackend(other.to_owned())),
-            other => Err(Error::UnknownBackend {
-                name: other.to_owned(),
-                known: KNOWN,
-            }),
+            other if KNOWN.contains(&other) => Err(Error::environment(
+                format!("backend '{other}' is not available in this build; nothing was run"),
+                Some("`hermes config set terminal.backend local` runs commands on this machine"),
+            )),
+            other => Err(Error::user(
+                format!("unknown terminal backend '{other}'; nothing was run"),
+                Some(&format!("the backends are {}", KNOWN.join(", "))),
+            )),
         }
     }
 }

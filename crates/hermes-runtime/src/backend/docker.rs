@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hermes_board::WorkerVariables;
 use hermes_board::boards::BoardHome;
-use hermes_docker::{DockerHost, HostFacts, PathMap};
+use hermes_docker::{DockerHost, DockerSettings, HostFacts, PathMap};
 use hermes_terminal::environment::LiveEnvironment;
 
 use crate::context::Context;
@@ -38,7 +38,7 @@ pub fn docker_host(
         file_system_root: context.system.file_system_root.clone(),
     };
     Ok(DockerHost::new(
-        context.config(),
+        DockerSettings::from_config(context.config())?,
         Arc::clone(environment),
         facts,
         Arc::new(Reached(Arc::clone(person))),

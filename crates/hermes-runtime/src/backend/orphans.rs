@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use hermes_board::dispatch::AfterLoss;
-use hermes_config::{Config, Sources, vars};
-use hermes_docker::{DockerHost, HostFacts, sweep_ownerless};
+use hermes_docker::sweep_ownerless;
 use hermes_home::ProfileName;
-use hermes_terminal::environment::LiveEnvironment;
 
+use super::choice::live_environment;
+use super::docker::docker_host;
 use crate::context::Context;
-use crate::person::{Nobody, Reached};
+use crate::person::{Nobody, Person};
 
 /// Removes containers of profiles whose workers are gone. A clone is the same sweep.
 #[derive(Clone)]
@@ -60,7 +60,7 @@ impl OrphanSweep {
                 state.is_busy = true;
                 state.sweeper = Some(thread);
             }
-            Err(error) => tracing::warn!(%error, "containers of lost workers are not looked for"),
+            Err(error) => tracing::warn!(%error, "could not look for containers of lost workers"),
         }
     }
 
@@ -88,30 +88,19 @@ impl OrphanSweep {
     }
 
     fn sweep(&self, profile: &ProfileName) {
-        let context = &self.context;
-        let home = &context.location.profile_home(profile);
-        let env = context.env.with(&vars::HERMES_HOME, home.as_os_str());
-        let sources = Sources::new(&env, home);
-        let config = Config::load_read_only(&sources);
-        if config.text("terminal.backend").trim() != "docker" {
+        let home = self.context.location.profile_home(profile);
+        let mut context = self.context.in_home(&home);
+        context.current = Some(profile.clone());
+        if context.config().text("terminal.backend").trim() != "docker" {
             return;
         }
-        let environment = Arc::new(LiveEnvironment::new(sources, context.environment_facts()));
-        let facts = HostFacts {
-            hermes_home: home.clone(),
-            profile: profile.to_string(),
-            user_home: context.location.user_home.clone(),
-            start_directory: context.system.start_dir.clone(),
-            is_container: hermes_home::is_container(&context.env, &context.system),
-            file_system_root: context.system.file_system_root.clone(),
-        };
-        let nobody = Arc::new(Reached(Arc::new(Nobody)));
-        match DockerHost::new(&config, environment, facts, nobody) {
+        let nobody: Arc<dyn Person> = Arc::new(Nobody);
+        match docker_host(&context, &live_environment(&context), &nobody) {
             Ok(host) => {
                 let reaped = sweep_ownerless(&host);
                 tracing::debug!(reaped, home = %home.display(), "containers of lost workers");
             }
-            Err(error) => tracing::debug!(%error, "containers of lost workers are not looked for"),
+            Err(error) => tracing::debug!(%error, "could not look for containers of lost workers"),
         }
     }
 

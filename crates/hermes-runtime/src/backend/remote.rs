@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_docker::keys::TaskOverrides;
 use hermes_docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
 use hermes_policy::parse_safe_roots;
 use hermes_ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
+use hermes_terminal::backend::Backend;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::remote::{RemoteBackend, RemoteSettings};
 use hermes_tools::{Filesystem, RemoteFiles, WriteRules};
@@ -28,7 +28,6 @@ const URGENT_LIMIT: Duration = Duration::from_secs(1);
 /// How much time there is to release a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shutdown {
-    /// The work is done.
     Orderly,
     /// The process was asked to end and must be gone soon.
     Urgent,
@@ -37,7 +36,6 @@ pub(crate) enum Shutdown {
 /// Which backend is meant, and which sandbox of it.
 #[derive(Debug, Clone, Copy)]
 pub struct BackendRequest<'a> {
-    /// The backend.
     pub kind: BackendKind,
     /// The task whose sandbox is meant; `None` for the one all tasks of a profile share.
     pub task: Option<&'a str>,
@@ -89,11 +87,7 @@ impl RemoteLease {
         let host = docker_host(context, environment, person)?;
         let mut wanted = match request.task {
             Some(task) => SandboxRequest::of(task),
-            None => TaskOverrides::default().request(
-                request.session,
-                Some(request.session),
-                host.settings().isolation,
-            ),
+            None => SandboxRequest::of_session(request.session, host.settings().isolation),
         };
         let card = CardDirectories::on_host(context);
         wanted.workspace.clone_from(&card.workspace);
@@ -131,7 +125,7 @@ impl RemoteLease {
 
     fn new(backend: Arc<RemoteBackend>, rules: WriteRules, is_isolated: bool, kind: Kind) -> Self {
         Self {
-            filesystem: Filesystem::on_remote_host(RemoteFiles::new(backend.clone(), rules)),
+            filesystem: Filesystem::from(RemoteFiles::new(backend.clone(), rules)),
             backend,
             card: CardDirectories::default(),
             is_isolated,
@@ -180,13 +174,14 @@ impl RemoteLease {
         if let Kind::Container { sandbox, .. } = &self.kind
             && sandbox.container().is_some()
         {
-            tracing::info!(backend = ?self.backend, "idle; released");
+            tracing::info!(host = Backend::describe(&*self.backend), "idle; released");
             self.backend.detach();
             sandbox.cleanup(Removal::AsConfigured);
         }
     }
 
-    /// Releases the backend for good, once: a container of this process alone is removed, files that
+    /// Releases the backend for good, once: a container of this process alone is removed, files
+    /// that
     /// changed on another machine are fetched.
     pub(crate) fn release(&self, shutdown: Shutdown) {
         if self.is_released.swap(true, Ordering::AcqRel) {
@@ -207,7 +202,7 @@ impl RemoteLease {
             Kind::Machine(host) => match host.cleanup() {
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "files of the remote machine were not fetched");
+                    tracing::warn!(%error, "files of the remote machine could not be fetched");
                 }
             },
         }

@@ -4,10 +4,10 @@
 //! blocked within its turns is blocked, so that a person looks at it.
 
 use hermes_agent::{TurnEvent, TurnInput, TurnObserver, TurnOutcome, TurnResult};
-use hermes_board::model::Task;
-use hermes_tools::{GoalClaim, GoalVerdict};
+use hermes_board::completion::{GoalClaim, GoalVerdict};
 
 use super::Conversation;
+use crate::worker::Worker;
 
 const FINISH: &str = "A judge has read your answer and finds the goal of your card reached, but the \
     card is still open. If that is right, call kanban_complete now with a summary of what was done \
@@ -20,9 +20,7 @@ const UNJUDGED: &str = "Your card is still open, and nobody could judge whether 
 /// What the next turn begins with, or why there is none.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// Another turn with this message.
     Turn(String),
-    /// The card is blocked for this reason.
     Block(String),
     /// The worker ends as it is.
     End,
@@ -42,8 +40,8 @@ impl Progress {
     fn next(&mut self, verdict: GoalVerdict) -> Next {
         match verdict {
             GoalVerdict::Reached if self.asked_to_finish => Next::Block(
-                "the goal looks reached, but the worker never completed the card, also after it \
-                 was asked to"
+                "the goal looks reached, but the worker never completed the card, even after being \
+                 asked to"
                     .to_owned(),
             ),
             GoalVerdict::Unjudged(_) if self.asked_to_finish => Next::End,
@@ -83,7 +81,8 @@ pub(super) fn pursue(
     observer: &mut dyn TurnObserver,
 ) -> TurnResult {
     let mut result = first;
-    let Some(most) = conversation.goal_turns() else {
+    let goal_turns = conversation.worker.as_ref().and_then(Worker::goal_turns);
+    let Some(most) = goal_turns else {
         return result;
     };
     let mut progress = Progress {
@@ -92,18 +91,26 @@ pub(super) fn pursue(
         asked_to_finish: false,
     };
     loop {
-        if result.outcome != TurnOutcome::Completed || conversation.tools().interrupt().is_raised()
-        {
+        if result.outcome != TurnOutcome::Completed || conversation.tools.interrupt().is_raised() {
             return result;
         }
-        let Some(card) = conversation.open_card() else {
+        let worker = conversation.worker.as_ref();
+        let Some((worker, card)) = worker.and_then(|worker| Some((worker, worker.open_card()?)))
+        else {
             return result;
         };
-        let verdict = judged(conversation, &card, &result);
+        let claim = GoalClaim {
+            title: &card.title,
+            body: card.body.as_deref().unwrap_or_default(),
+            summary: result.final_response.as_deref().unwrap_or_default(),
+        };
+        let verdict = conversation
+            .judge
+            .judge(&claim, conversation.tools.interrupt());
         observer.on(TurnEvent::Notice(match &verdict {
-            GoalVerdict::Reached => "The judge finds the goal reached.".to_owned(),
+            GoalVerdict::Reached => "The judge considers the goal reached.".to_owned(),
             GoalVerdict::NotYet(reason) => {
-                format!("The judge finds the goal not reached: {reason}")
+                format!("The judge considers the goal not reached: {reason}")
             }
             GoalVerdict::Unjudged(why) => format!("The goal could not be judged: {why}"),
         }));
@@ -114,21 +121,12 @@ pub(super) fn pursue(
             }
             Next::Block(reason) => {
                 observer.on(TurnEvent::Notice(format!("The card is blocked: {reason}")));
-                conversation.block_card(reason);
+                worker.block(reason);
                 return result;
             }
             Next::End => return result,
         }
     }
-}
-
-fn judged(conversation: &Conversation, card: &Task, result: &TurnResult) -> GoalVerdict {
-    let claim = GoalClaim {
-        title: &card.title,
-        body: card.body.as_deref().unwrap_or_default(),
-        summary: result.final_response.as_deref().unwrap_or_default(),
-    };
-    conversation.judge(&claim)
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Source<'_> {
     fn file(&self, written: &str, lines: Option<(usize, usize)>) -> Attached {
         let path = self.inside(written)?;
         if path.is_dir() {
-            return Err("it is a folder; @folder: lists it".to_owned());
+            return Err("it is a folder; use @folder: to list it".to_owned());
         }
         let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
         let text = hermes_fs::read_text_capped(&path, most).map_err(|error| error.to_string())?;
@@ -103,7 +103,7 @@ impl Source<'_> {
     fn folder(&self, written: &str) -> Attached {
         let path = self.inside(written)?;
         if !path.is_dir() {
-            return Err("it is no folder".to_owned());
+            return Err("it is not a folder".to_owned());
         }
         let mut names = Vec::new();
         list(&path, 0, &mut names).map_err(|error| error.to_string())?;

@@ -9,11 +9,8 @@ pub(super) enum Named {
     Staged,
     /// A file, or some of its lines: from, to.
     File(String, Option<(usize, usize)>),
-    /// What a folder holds.
     Folder(String),
-    /// The last commits.
     Git(usize),
-    /// A page.
     Url(String),
 }
 
@@ -22,7 +19,6 @@ pub(super) enum Named {
 pub(super) struct Reference {
     /// As it was typed.
     pub(super) written: String,
-    /// What it names.
     pub(super) named: Named,
 }
 

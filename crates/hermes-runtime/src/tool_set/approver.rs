@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy, Interaction,
-    KnownHomes, KnownPaths, PermanentApprovals, RiskAssessor, SessionApprovals, Status, Verdict,
+    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status,
 };
 use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind};
-use hermes_tools::{CallContext, ScriptGate, ScriptVerdict};
-use serde_json::{Map, Value, json};
+use hermes_tools::{CallContext, ScriptGate};
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::person::Person;
 
 /// Decides about the commands and scripts of a conversation's tools.
 pub(super) struct ToolApprover {
-    policy: CommandPolicy,
+    pub(super) policy: CommandPolicy,
     /// What the person approved for this session.
     pub(super) approvals: Arc<SessionApprovals>,
     /// Whether risky commands run without approval; may change during the session.
@@ -66,15 +66,10 @@ impl ToolApprover {
         }
     }
 
-    /// Lets a model decide first where `approvals.mode` is `smart`.
-    pub(super) fn consult(&mut self, assessor: Arc<dyn RiskAssessor>) {
-        self.policy.assessor = Some(assessor);
-    }
-
     fn request<'a>(
         &'a self,
         text: &'a str,
-        question: Option<&'a ClarifyQuestion<'a>>,
+        question: Option<&'a PersonApprover<'a>>,
     ) -> CheckRequest<'a> {
         CheckRequest {
             text,
@@ -89,18 +84,16 @@ impl ToolApprover {
         }
     }
 
-    fn question(&self) -> Option<ClarifyQuestion<'_>> {
+    fn question(&self) -> Option<PersonApprover<'_>> {
         let person = &*self.person;
-        person
-            .approves_commands()
-            .then_some(ClarifyQuestion(person))
+        person.approves_commands().then_some(PersonApprover(person))
     }
 }
 
-/// A question to the person.
-struct ClarifyQuestion<'a>(&'a dyn Person);
+/// The person, asked about commands.
+struct PersonApprover<'a>(&'a dyn Person);
 
-impl Approver for ClarifyQuestion<'_> {
+impl Approver for PersonApprover<'_> {
     fn ask(&self, request: &ApprovalRequest) -> Answer {
         self.0.approve(request)
     }
@@ -149,40 +142,30 @@ impl CommandApprover for ToolApprover {
 }
 
 impl ScriptGate for ToolApprover {
-    fn decide(&self, code: &str, _: &CallContext) -> ScriptVerdict {
+    fn decide(&self, code: &str, _: &CallContext) -> Result<(), Value> {
         let question = self.question();
         let request = self.request(code, question.as_ref());
         let verdict = self.policy.check_script(&request);
         if verdict.is_approved() {
-            return ScriptVerdict::Approved;
+            return Ok(());
         }
-        let mut result = json!({"status": status_of(&verdict), "error": verdict.message});
-        for (name, value) in fields_of(&verdict) {
-            result[name] = value;
+        let status = match verdict.status {
+            Status::PendingApproval => "pending_approval",
+            Status::Approved | Status::Blocked | Status::Denied => "blocked",
+        };
+        let mut result = json!({"status": status, "error": verdict.message});
+        if verdict.hardline {
+            result["hardline"] = json!(true);
         }
-        ScriptVerdict::Refused(result)
-    }
-}
-
-fn status_of(verdict: &Verdict) -> &'static str {
-    match verdict.status {
-        Status::PendingApproval => "pending_approval",
-        Status::Approved | Status::Blocked | Status::Denied => "blocked",
-    }
-}
-
-fn fields_of(verdict: &Verdict) -> Map<String, Value> {
-    let mut fields = Map::new();
-    if verdict.hardline {
-        fields.insert("hardline".to_owned(), Value::Bool(true));
-    }
-    for (name, text) in [
-        ("pattern_key", &verdict.pattern_key),
-        ("description", &verdict.description),
-    ] {
-        if let Some(text) = text {
-            fields.insert(name.to_owned(), json!(text));
+        let texts = [
+            ("pattern_key", verdict.pattern_key),
+            ("description", verdict.description),
+        ];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                result[name] = json!(text);
+            }
         }
+        Err(result)
     }
-    fields
 }

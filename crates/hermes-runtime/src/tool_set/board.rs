@@ -1,20 +1,20 @@
 //! The board tools of a conversation.
 
+use hermes_board::DispatchFlags;
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::DispatchFlags;
 use hermes_home::ProfileName;
-use hermes_tools::KanbanDesk;
+use hermes_tools::BoardAccess;
 
 use crate::backend::RemoteLease;
 use crate::board_settings::{dispatch_settings, worker_setup};
 use crate::context::Context;
 
 /// The board as tools of this conversation use it. Opens nothing.
-pub(super) fn desk(context: &Context, remote: Option<&RemoteLease>) -> KanbanDesk {
+pub(super) fn access(context: &Context, remote: Option<&RemoteLease>) -> BoardAccess {
     let settings = dispatch_settings(context, &DispatchFlags::default());
     let home = BoardHome::resolve(&context.env, &context.location);
     let workers = worker_setup(context, &home, &settings);
-    let mut desk = KanbanDesk::resolve(
+    let mut access = BoardAccess::resolve(
         &context.env,
         context.config(),
         &context.location,
@@ -23,10 +23,11 @@ pub(super) fn desk(context: &Context, remote: Option<&RemoteLease>) -> KanbanDes
         workers,
     );
     if let Some(remote) = remote {
-        desk.context.workspace.clone_from(&remote.card.workspace);
-        desk.context
+        access.context.workspace.clone_from(&remote.card.workspace);
+        access
+            .context
             .attachments
             .clone_from(&remote.card.attachments);
     }
-    desk
+    access
 }

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hermes_proc::SpawnClass;
-use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
+use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{SessionKey, Terminal};
 use hermes_tools::{CallContext, RpcEnv, SandboxEnv};
 
@@ -21,14 +21,12 @@ impl SandboxEnv for ScriptEnvironment {
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)> {
         let key = SessionKey::new(context.session_key.clone());
         let state = self.terminal.session(&key).snapshot();
-        let plan = self.environment.ready(Instant::now()).plan(
-            SpawnClass::ScriptSandbox,
-            &Circumstances {
-                overlay: Some(&state.overlay),
-                ..Circumstances::default()
-            },
-        );
-        let mut variables = plan.variables().clone();
+        let builder = self.environment.ready(Instant::now());
+        let plan = EnvPlan::build(&EnvRequest {
+            overlay: Some(&state.overlay),
+            ..builder.request(SpawnClass::ScriptSandbox)
+        });
+        let mut variables = plan.into_variables();
         variables.extend(rpc.variables());
         if !self.zone.is_empty() {
             variables.insert("TZ".into(), self.zone.clone().into());

@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::person::{Person, Reached};
 
-/// Whether risky commands need approval.
+/// Whether commands need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// By the person, or the settings where nobody can be asked.
@@ -34,11 +34,8 @@ pub enum Approval {
 
 /// What a terminal or a tool set is assembled for.
 pub struct ToolSetRequest<'a> {
-    /// Where commands run.
     pub backend: BackendRequest<'a>,
-    /// Whether risky commands need approval.
     pub approval: Approval,
-    /// Who can be asked and shown things.
     pub person: Arc<dyn Person>,
     /// Ends every call when it is raised.
     pub interrupt: Arc<Wake>,
@@ -53,8 +50,7 @@ pub struct TerminalSetup {
     pub(super) redactor: Arc<Redactor>,
     pub(super) approver: Arc<ToolApprover>,
     /// Assesses flagged commands where `approvals.mode` is `smart`.
-    pub(super) approval_model: Arc<ApprovalModel>,
-    /// Ends every call.
+    pub(crate) approval_model: Arc<ApprovalModel>,
     pub(super) interrupt: Arc<Wake>,
 }
 
@@ -62,16 +58,14 @@ impl TerminalSetup {
     /// The terminal under the settings of this profile. Starts nothing.
     pub fn assemble(context: &Context, request: ToolSetRequest<'_>) -> Result<Self> {
         let ToolSetRequest {
-            backend,
-            approval,
-            person,
-            interrupt,
+            person, interrupt, ..
         } = request;
         let environment = live_environment(context);
         let redactor = Arc::new(context.redactor().for_sink(Sink::Output));
-        let remote = RemoteLease::prepare(context, &environment, backend, &person)?.map(Arc::new);
+        let remote =
+            RemoteLease::prepare(context, &environment, request.backend, &person)?.map(Arc::new);
         let mut approver = ToolApprover::new(context, &environment, &redactor, Arc::clone(&person));
-        approver.is_isolated = approval == Approval::NotNeeded
+        approver.is_isolated = request.approval == Approval::NotNeeded
             || remote.as_ref().is_some_and(|remote| remote.is_isolated);
         let password = configured_password(context.config());
         approver.sudo_password_set = password.is_some();
@@ -80,7 +74,7 @@ impl TerminalSetup {
             ModelOverrides::default(),
         ));
         let approval_model = Arc::new(ApprovalModel::new(auxiliary, Arc::clone(&interrupt)));
-        approver.consult(approval_model.clone());
+        approver.policy.assessor = Some(approval_model.clone());
         let approver = Arc::new(approver);
         let mut sudo = SudoPasswords::new(password);
         if remote.is_none() {
@@ -148,14 +142,15 @@ impl TerminalSetup {
     }
 
     /// Releases the remote backend whenever it is idle, as long as the returned value lives.
-    pub(super) fn watch_idle(&self) -> Result<Option<IdleWatch>> {
+    pub fn watch_idle(&self) -> Result<Option<IdleWatch>> {
         match &self.remote {
             Some(remote) => IdleWatch::start(remote).map_err(Error::NoDescriptor),
             None => Ok(None),
         }
     }
 
-    /// Releases the remote backend for good. A process that ends by signals calls this while it still
+    /// Releases the remote backend for good. A process that ends by signals calls this while it
+    /// still
     /// handles them: what is not released stays behind.
     pub fn release(&self) {
         let shutdown = if self.interrupt.is_raised() {
@@ -168,11 +163,19 @@ impl TerminalSetup {
         }
     }
 
-    pub(super) fn is_yolo(&self) -> bool {
+    /// Forgets the approvals of a session that ends: they are void in the next one.
+    pub(crate) fn forget_approvals(&self) {
+        self.approver.approvals.clear();
+    }
+
+    /// Whether risky commands run without approval.
+    pub fn is_yolo(&self) -> bool {
         self.approver.yolo.load(Ordering::Relaxed)
     }
 
-    pub(super) fn toggle_yolo(&self) -> bool {
+    /// Switches approval of risky commands off or on for later calls; gives whether they now run
+    /// without it.
+    pub fn toggle_yolo(&self) -> bool {
         !self.approver.yolo.fetch_xor(true, Ordering::Relaxed)
     }
 }
@@ -192,5 +195,8 @@ fn working_directory(context: &Context) -> Result<PathBuf> {
         let named = context.env.lookup("PWD").map(PathBuf::from);
         named.filter(|path| path.is_absolute())
     };
-    start.or_else(named).ok_or(Error::NoDirectory)
+    start.or_else(named).ok_or_else(|| {
+        let message = "the current directory no longer exists";
+        Error::user(message, Some("change to one that does"))
+    })
 }

@@ -1,14 +1,13 @@
 //! The tools under the settings of a profile, and the sessions that use them.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hermes_agent::ApprovalModel;
 use hermes_policy::PrivateHomes;
-use hermes_proc::Wake;
+use hermes_terminal::SessionKey;
 use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
-use hermes_terminal::{SessionKey, Terminal};
 use hermes_tools::{
     CallContext, ClarifyTool, DelegateTool, ExecuteCodeTool, FileLedger, Filesystem, HostFiles,
     NoticeSupport, PatchTool, ProcessTool, SearchFilesTool, SessionSearchTool, SessionState as _,
@@ -21,18 +20,17 @@ use super::configured::{code_settings, positive, read_file};
 use super::file_writes::FileWrites;
 use super::script_environment::ScriptEnvironment;
 use super::terminal::{TerminalSetup, ToolSetRequest};
-use crate::backend::{IdleWatch, RemoteLease};
 use crate::context::Context;
 use crate::error::Result;
 use crate::person::Person;
 
 /// All tools, and the sessions that use them.
 pub struct ToolSet {
-    /// The tools by name.
     pub registry: Arc<ToolRegistry>,
     setup: TerminalSetup,
     writes: FileWrites,
-    private_homes: PrivateHomes,
+    /// Homes whose private places are not shown.
+    pub(crate) private_homes: PrivateHomes,
     sessions: Mutex<HashMap<String, RememberedSession>>,
 }
 
@@ -41,6 +39,14 @@ pub struct ToolSet {
 struct RememberedSession {
     files: Arc<FileLedger>,
     conversation: ToolConversation,
+}
+
+impl Deref for ToolSet {
+    type Target = TerminalSetup;
+
+    fn deref(&self) -> &TerminalSetup {
+        &self.setup
+    }
 }
 
 impl ToolSet {
@@ -59,7 +65,7 @@ impl ToolSet {
             setup.approver.clone(),
         );
         let notices = NoticeSupport::Unsupported(
-            "this call has no conversation that could hear of it later".to_owned(),
+            "this call belongs to no conversation that could be notified later".to_owned(),
         );
         let registry = ToolRegistry::default()
             .with(TerminalTool {
@@ -85,9 +91,8 @@ impl ToolSet {
                 max_children: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().max_children),
             });
-        let registry = kanban_tools(board::desk(context, setup.remote()))
-            .into_iter()
-            .fold(registry, ToolRegistry::with);
+        let registry =
+            kanban_tools(board::access(context, setup.remote())).fold(registry, ToolRegistry::with);
         Ok(Self {
             registry: Arc::new(registry),
             writes: FileWrites::new(context, &setup.environment),
@@ -97,23 +102,8 @@ impl ToolSet {
         })
     }
 
-    /// The terminal of the tools with its backend.
-    pub fn setup(&self) -> &TerminalSetup {
-        &self.setup
-    }
-
-    /// Cleans up after earlier processes and finds their background processes again. Called before
-    /// something is run: a list or a check changes nothing.
-    pub fn recover(&self) {
-        self.setup.recover();
-    }
-
-    /// The terminal of the tools, for whoever must end its commands with the process.
-    pub fn terminal(&self) -> &Arc<Terminal> {
-        self.setup.terminal()
-    }
-
-    /// Ends the background processes that sessions of this tool set started, unless the settings keep
+    /// Ends the background processes that sessions of this tool set started, unless the settings
+    /// keep
     /// them, and tells the person how many. Those of other processes keep running.
     pub fn stop_background(&self, context: &Context, person: &dyn Person) {
         if context.config().text("terminal.background_on_exit") == "keep" {
@@ -126,53 +116,6 @@ impl ToolSet {
             1 => person.notify("Stopped 1 background process."),
             count => person.notify(&format!("Stopped {count} background processes.")),
         }
-    }
-
-    /// Forgets the approvals of a session that ends: they are void in the next one.
-    pub(crate) fn forget_approvals(&self) {
-        self.setup.approver.approvals.clear();
-    }
-
-    /// The model that assesses flagged commands.
-    pub(crate) fn approval_model(&self) -> &ApprovalModel {
-        &self.setup.approval_model
-    }
-
-    /// Homes whose private places are not shown.
-    pub(crate) fn private_homes(&self) -> &PrivateHomes {
-        &self.private_homes
-    }
-
-    /// Where commands run if not on this machine.
-    pub fn remote(&self) -> Option<&RemoteLease> {
-        self.setup.remote()
-    }
-
-    /// Releases the remote backend whenever it is idle, as long as the returned value lives.
-    pub fn watch_idle(&self) -> Result<Option<IdleWatch>> {
-        self.setup.watch_idle()
-    }
-
-    /// Releases the remote backend for good. A process that ends by signals calls this while it still
-    /// handles them: what is not released stays behind.
-    pub fn release(&self) {
-        self.setup.release();
-    }
-
-    /// Ends every call when it is raised.
-    pub fn interrupt(&self) -> &Arc<Wake> {
-        self.setup.interrupt()
-    }
-
-    /// Whether risky commands run without approval.
-    pub fn is_yolo(&self) -> bool {
-        self.setup.is_yolo()
-    }
-
-    /// Switches approval of risky commands off or on for later calls; gives whether they now run
-    /// without it.
-    pub fn toggle_yolo(&self) -> bool {
-        self.setup.toggle_yolo()
     }
 
     /// Gives sub-agents a terminal session of their own on the backend of their parent.
@@ -205,7 +148,7 @@ impl ToolSet {
             conversation: state.conversation,
             filesystem: match self.remote() {
                 Some(remote) => remote.filesystem.clone(),
-                None => Filesystem::on_this_machine(HostFiles {
+                None => Filesystem::from(HostFiles {
                     home: self.setup.environment.child_home(),
                     private_homes: self.private_homes.clone(),
                     write_guard: Arc::new(self.writes.in_directory(session.cwd())),

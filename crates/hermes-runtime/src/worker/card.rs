@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::{ExitReason, StopCheck, TurnResult};
+use hermes_board::DispatchFlags;
 use hermes_board::boards::{Board, BoardHome};
-use hermes_board::dispatch::{DispatchFlags, write_exit_record};
+use hermes_board::dispatch::write_exit_record;
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, SqliteBoard, WorkerVariables};

@@ -51,7 +51,8 @@ struct Known {
 }
 
 impl ClaimWatch {
-    /// Starts to watch. A lost card raises `interrupt`; `when_stuck` is called if the watch has not been
+    /// Starts to watch. A lost card raises `interrupt`; `when_stuck` is called if the watch has not
+    /// been
     /// ended `limit` later.
     pub(super) fn start(
         attempt: Attempt,
@@ -220,8 +221,9 @@ impl Watcher {
     fn report_lost(&self, outcome: Option<Outcome>) {
         let Attempt { task, run, .. } = &self.attempt;
         let outcome = outcome.map_or("outcome unknown", Outcome::as_str);
-        let text =
-            format!("{task} was taken away: attempt {run} is over ({outcome}); this worker stops");
+        let text = format!(
+            "lost the claim on {task}: attempt {run} is over ({outcome}); this worker stops"
+        );
         tracing::warn!("{text}");
         if self.known.lost.set(text).is_err() {
             return;

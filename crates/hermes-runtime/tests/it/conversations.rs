@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use hermes_agent::{SilentObserver, TurnInput, TurnOutcome};
+use hermes_agent::{TurnEvent, TurnInput, TurnOutcome};
 use hermes_runtime::{Conversation, ConversationRequest, ErrorKind, Nobody, SessionChoice};
 use pretty_assertions::assert_eq;
 
@@ -11,7 +11,7 @@ use super::world::{Listener, World, request};
 const GREETING: &str = "turns:\n  - text: Good day.\n  - text: Good day again.\n";
 
 fn ask(conversation: &mut Conversation, text: &str) -> String {
-    let result = conversation.turn(TurnInput::text(text), &mut SilentObserver);
+    let result = conversation.turn(TurnInput::text(text), &mut |_: TurnEvent<'_>| {});
     assert_eq!(result.outcome, TurnOutcome::Completed);
     result.final_response.unwrap()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_agent::{SilentObserver, TurnInput, TurnOutcome};
+use hermes_agent::{TurnEvent, TurnInput, TurnOutcome};
 use hermes_board::boards::BoardHome;
 use hermes_board::model::{RunId, Status, TaskId};
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
@@ -63,7 +63,9 @@ fn worker_is_reminded_of_its_card_and_records_its_exit_code() {
         .open_conversation(&request(), Arc::new(Nobody))
         .unwrap();
     assert!(worker.is_worker() && worker.end_limit().is_some());
-    let result = worker.turn(TurnInput::text("work kanban task"), &mut SilentObserver);
+    let result = worker.turn(TurnInput::text("work kanban task"), &mut |_: TurnEvent<
+        '_,
+    >| {});
     assert_eq!(result.outcome, TurnOutcome::Completed);
     let task = card.store.task(&card.task).unwrap().unwrap();
     assert_eq!(task.status(), Status::Done);
@@ -81,7 +83,9 @@ fn worker_that_has_lost_its_card_is_interrupted_and_fails() {
         .unwrap();
     let archived = card.store.archive(&card.task);
     assert!(archived.is_ok(), "{archived:?}");
-    let result = worker.turn(TurnInput::text("work kanban task"), &mut SilentObserver);
+    let result = worker.turn(TurnInput::text("work kanban task"), &mut |_: TurnEvent<
+        '_,
+    >| {});
     assert_eq!(result.outcome, TurnOutcome::Interrupted);
     assert!(request.interrupt.wait(Duration::ZERO));
     assert_eq!(worker.close(Some(&result), || 0).unwrap(), 1);

@@ -8,7 +8,7 @@ use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::dfa::DFA;
 use aho_corasick::{Anchored, PatternID};
 
-const LANES: usize = 4;
+pub(super) const LANES: usize = 4;
 
 /// Where a pattern was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,11 +18,6 @@ pub(super) struct Hit {
     pub(super) pattern: usize,
     /// Hits of one lane come in order, those of different lanes do not.
     pub(super) lane: usize,
-}
-
-impl Hit {
-    /// Most lanes there are.
-    pub(super) const LANES: usize = LANES;
 }
 
 /// Calls `found` for every occurrence of every pattern, overlapping ones included.

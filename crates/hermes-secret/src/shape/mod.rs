@@ -17,27 +17,18 @@ use std::sync::LazyLock;
 use aho_corasick::dfa::DFA;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
 
-use lanes::Hit;
+use lanes::{Hit, LANES};
 
 use crate::Sink;
 use vendor::VENDORS;
 
-/// How a place is masked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a place is masked, the stricter way last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mask {
     /// Ends stay visible if it is long enough.
     Log,
     /// Nothing of it is shown.
     Full,
-}
-
-impl Mask {
-    pub(crate) fn stricter(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Log, Self::Log) => Self::Log,
-            _ => Self::Full,
-        }
-    }
 }
 
 /// A place in a text that must not be shown, as byte offsets.
@@ -54,24 +45,6 @@ impl Span {
             start,
             end,
             mask: Mask::Log,
-        }
-    }
-}
-
-/// Which shapes count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rules {
-    /// Values behind any name that means a secret, not only behind that of a header.
-    pub(crate) names: bool,
-    /// Passwords and parameters of web addresses.
-    pub(crate) web_addresses: bool,
-}
-
-impl Rules {
-    pub(crate) fn of(sink: Sink) -> Self {
-        Self {
-            names: sink != Sink::Output,
-            web_addresses: sink == Sink::Log,
         }
     }
 }
@@ -93,8 +66,8 @@ enum Scanner {
 /// Texts longer than this are worth the time it takes to build the faster automaton.
 const LONG: usize = 64 * 1024;
 
-/// What is looked for, by whom.
-static TRIGGERS: LazyLock<Triggers> = LazyLock::new(Triggers::all);
+/// What is looked for, and by whom.
+static TRIGGERS: LazyLock<(Vec<String>, Vec<Scanner>)> = LazyLock::new(triggers);
 
 /// For lines of a log: quickly built. The patterns are constants; a test proves that they compile.
 static FOR_LINES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -102,7 +75,7 @@ static FOR_LINES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::Standard)
         .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(&TRIGGERS.patterns)
+        .build(&TRIGGERS.0)
         .ok()
 });
 
@@ -112,63 +85,55 @@ static FOR_LONG_TEXTS: LazyLock<Option<DFA>> = LazyLock::new(|| {
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::Standard)
         .start_kind(StartKind::Unanchored)
-        .build(&TRIGGERS.patterns)
+        .build(&TRIGGERS.0)
         .ok()
 });
 
-struct Triggers {
-    patterns: Vec<String>,
-    scanners: Vec<Scanner>,
-}
-
-impl Triggers {
-    fn all() -> Self {
-        let words: &[(&str, Scanner)] = &[
-            ("key", Scanner::Name),
-            ("token", Scanner::Name),
-            ("secret", Scanner::Name),
-            ("pass", Scanner::Name),
-            ("pwd", Scanner::Name),
-            ("cred", Scanner::Name),
-            ("auth", Scanner::Name),
-            ("cookie", Scanner::Name),
-            ("key=", Scanner::Parameter),
-            ("sig=", Scanner::Parameter),
-            ("signature=", Scanner::Parameter),
-            ("code=", Scanner::Parameter),
-            ("jwt=", Scanner::Parameter),
-            ("bearer ", Scanner::Bearer),
-            ("://", Scanner::Url),
-            ("eyj", Scanner::Jwt),
-            ("private key", Scanner::PrivateKey),
-        ];
-        let digits = (b'0'..=b'9').map(char::from);
-        let phones = digits
-            .clone()
-            .skip(1)
-            .map(|d| (format!("+{d}"), Scanner::Phone));
-        let bots = digits.map(|d| (format!("{d}:"), Scanner::BotToken));
-        let vendors = VENDORS
-            .iter()
-            .map(|vendor| (vendor.prefix.to_owned(), Scanner::Vendor(vendor)));
-        let (patterns, scanners): (Vec<String>, Vec<Scanner>) = words
-            .iter()
-            .map(|&(word, scanner)| (word.to_owned(), scanner))
-            .chain(phones)
-            .chain(bots)
-            .chain(vendors)
-            .unzip();
-        Self { patterns, scanners }
-    }
+fn triggers() -> (Vec<String>, Vec<Scanner>) {
+    let words: &[(&str, Scanner)] = &[
+        ("key", Scanner::Name),
+        ("token", Scanner::Name),
+        ("secret", Scanner::Name),
+        ("pass", Scanner::Name),
+        ("pwd", Scanner::Name),
+        ("cred", Scanner::Name),
+        ("auth", Scanner::Name),
+        ("cookie", Scanner::Name),
+        ("key=", Scanner::Parameter),
+        ("sig=", Scanner::Parameter),
+        ("signature=", Scanner::Parameter),
+        ("code=", Scanner::Parameter),
+        ("jwt=", Scanner::Parameter),
+        ("bearer ", Scanner::Bearer),
+        ("://", Scanner::Url),
+        ("eyj", Scanner::Jwt),
+        ("private key", Scanner::PrivateKey),
+    ];
+    let digits = (b'0'..=b'9').map(char::from);
+    let phones = digits
+        .clone()
+        .skip(1)
+        .map(|d| (format!("+{d}"), Scanner::Phone));
+    let bots = digits.map(|d| (format!("{d}:"), Scanner::BotToken));
+    let vendors = VENDORS
+        .iter()
+        .map(|vendor| (vendor.prefix.to_owned(), Scanner::Vendor(vendor)));
+    words
+        .iter()
+        .map(|&(word, scanner)| (word.to_owned(), scanner))
+        .chain(phones)
+        .chain(bots)
+        .chain(vendors)
+        .unzip()
 }
 
 /// Adds the places of all secret shapes in `text`, in no particular order.
-pub(crate) fn find(text: &str, rules: Rules, spans: &mut Vec<Span>) {
+pub(crate) fn find(text: &str, sink: Sink, spans: &mut Vec<Span>) {
     let mut examiner = Examiner {
         text,
-        rules,
+        sink,
         spans,
-        names_seen_until: [0; Hit::LANES],
+        names_seen_until: [0; LANES],
     };
     if text.len() > LONG {
         if let Some(automaton) = FOR_LONG_TEXTS.as_ref() {
@@ -189,16 +154,16 @@ pub(crate) fn find(text: &str, rules: Rules, spans: &mut Vec<Span>) {
 /// Looks closer where a trigger stands.
 struct Examiner<'a> {
     text: &'a str,
-    rules: Rules,
+    sink: Sink,
     spans: &'a mut Vec<Span>,
     /// Names are examined whole; further triggers inside one already seen are skipped.
-    names_seen_until: [usize; Hit::LANES],
+    names_seen_until: [usize; LANES],
 }
 
 impl Examiner<'_> {
     fn look_at(&mut self, hit: Hit) {
         let Self {
-            text, spans, rules, ..
+            text, spans, sink, ..
         } = self;
         let bytes = text.as_bytes();
         let Hit {
@@ -207,7 +172,7 @@ impl Examiner<'_> {
             pattern,
             lane,
         } = hit;
-        match TRIGGERS.scanners.get(pattern) {
+        match TRIGGERS.1.get(pattern) {
             Some(Scanner::Vendor(vendor)) => spans.extend(vendor::token(bytes, start, vendor)),
             Some(Scanner::Name) => {
                 if let Some(seen) = self
@@ -215,14 +180,14 @@ impl Examiner<'_> {
                     .get_mut(lane)
                     .filter(|seen| start >= **seen)
                 {
-                    *seen = named::value_of_name(text, start, end, *rules, spans).max(end);
+                    *seen = named::value_of_name(text, start, end, *sink, spans).max(end);
                 }
             }
-            Some(Scanner::Parameter) if rules.web_addresses => {
+            Some(Scanner::Parameter) if *sink == Sink::Log => {
                 spans.extend(named::parameter(text, start, end));
             }
             Some(Scanner::Bearer) => spans.extend(token::bearer(bytes, start, end)),
-            Some(Scanner::Url) if rules.web_addresses || !url::is_web(text, start) => {
+            Some(Scanner::Url) if *sink == Sink::Log || !url::is_web(text, start) => {
                 spans.extend(url::userinfo(text, start, end));
             }
             Some(Scanner::Jwt) => spans.extend(token::jwt(bytes, start)),
@@ -250,12 +215,12 @@ mod tests {
         let short = "curl https://user:hunter2@host -H 'Authorization: Bearer abc.def-0123456789'\n\
                      GH=ghp_Ab3dEfGh1jKlMnOpQrSt +15551234567 password=hunter2\n";
         let mut expected = Vec::new();
-        find(short, Rules::of(Sink::Log), &mut expected);
+        find(short, Sink::Log, &mut expected);
         assert!(expected.len() > 3, "{expected:?}");
         let long = "plain words\n".repeat(LONG / 8) + short;
         let offset = long.len() - short.len();
         let mut found = Vec::new();
-        find(&long, Rules::of(Sink::Log), &mut found);
+        find(&long, Sink::Log, &mut found);
         let moved = found.iter().map(|span| Span {
             start: span.start - offset,
             end: span.end - offset,
@@ -265,7 +230,7 @@ mod tests {
         // The same everywhere: also across the places where the reading is divided.
         let many = short.repeat(LONG / short.len() + 3);
         let mut found = Vec::new();
-        find(&many, Rules::of(Sink::Log), &mut found);
+        find(&many, Sink::Log, &mut found);
         let places = |spans: &[Span]| spans.iter().map(|span| span.start).collect::<BTreeSet<_>>();
         let copies = many.len() / short.len();
         assert_eq!(places(&found).len(), places(&expected).len() * copies);

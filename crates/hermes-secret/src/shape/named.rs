@@ -5,7 +5,8 @@
 //! must look like a secret too, because prose is full of `token: expired`.
 
 use super::bytes::{at, before, is_blank, run, run_back};
-use super::{Mask, Rules, Span};
+use super::{Mask, Span};
+use crate::Sink;
 use crate::mask::is_masked;
 use crate::name::is_secret_name;
 
@@ -34,7 +35,7 @@ pub(super) fn value_of_name(
     text: &str,
     start: usize,
     end: usize,
-    rules: Rules,
+    sink: Sink,
     spans: &mut Vec<Span>,
 ) -> usize {
     let bytes = text.as_bytes();
@@ -51,9 +52,9 @@ pub(super) fn value_of_name(
         return name_end;
     }
     let header = HeaderName::of(name);
-    let counts = if is_parameter(bytes, name_start) && !rules.web_addresses {
+    let counts = if is_parameter(bytes, name_start) && sink != Sink::Log {
         false
-    } else if rules.names {
+    } else if sink != Sink::Output {
         is_secret_name(name)
     } else {
         is_key_header(name) && at(bytes, next) == Some(b':')

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use hermes_store::rusqlite::{Connection, Result};
 
 use crate::schema::search_index;
-use crate::schema::tables::{INDEXES, TABLES, TITLE_INDEX};
+use crate::schema::tables::{INDEXES, TABLES, TITLE_INDEX, index_name};
 
 /// Tables with their columns, indexes and triggers of a file.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl ExistingSchema {
         }) && INDEXES
             .iter()
             .chain([&TITLE_INDEX])
-            .all(|index| self.names.contains(index.name))
+            .all(|index| self.names.contains(index_name(index)))
             && self.usage_key_is_current()
             && !self.lacks_search_index()
     }

@@ -66,7 +66,7 @@ pub(crate) fn bring_up_to_date(connection: &Connection) -> Result<()> {
     }
     migrate_usage(connection, &before)?;
     for index in INDEXES {
-        connection.execute_batch(index.create)?;
+        connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index}"))?;
     }
     make_titles_unique(connection)?;
     connection.execute("UPDATE messages SET active = 1 WHERE active IS NULL", [])?;
@@ -144,7 +144,8 @@ fn migrate_usage(connection: &Connection, before: &ExistingSchema) -> Result<()>
 
 /// Of sessions with the same title the newest keeps it.
 fn make_titles_unique(connection: &Connection) -> Result<()> {
-    match connection.execute_batch(TITLE_INDEX.create) {
+    let create = format!("CREATE UNIQUE INDEX IF NOT EXISTS {TITLE_INDEX}");
+    match connection.execute_batch(&create) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
             let cleared = connection.execute(
                 "UPDATE sessions AS older SET title = NULL
@@ -156,7 +157,7 @@ fn make_titles_unique(connection: &Connection) -> Result<()> {
                 cleared,
                 "several sessions had the same title; the newest keeps it"
             );
-            connection.execute_batch(TITLE_INDEX.create)
+            connection.execute_batch(&create)
         }
         other => other,
     }

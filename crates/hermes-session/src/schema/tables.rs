@@ -27,12 +27,6 @@ impl SessionTable {
     }
 }
 
-/// An index and the statement that creates it.
-pub(crate) struct SessionIndex {
-    pub(crate) name: &'static str,
-    pub(crate) create: &'static str,
-}
-
 pub(crate) const TABLES: &[SessionTable] = &[
     SessionTable {
         name: "schema_version",
@@ -199,66 +193,30 @@ pub(crate) const TABLES: &[SessionTable] = &[
     },
 ];
 
-macro_rules! index {
-    ($name:literal, $on:literal) => {
-        SessionIndex {
-            name: $name,
-            create: concat!("CREATE INDEX IF NOT EXISTS ", $name, " ON ", $on),
-        }
-    };
-}
-
 /// The unique index of titles. Created apart from the others, because old files may violate it.
-pub(crate) const TITLE_INDEX: SessionIndex = SessionIndex {
-    name: "idx_sessions_title_unique",
-    create: "CREATE UNIQUE INDEX IF NOT EXISTS idx_sessions_title_unique \
-             ON sessions(title) WHERE title IS NOT NULL",
-};
+pub(crate) const TITLE_INDEX: &str =
+    "idx_sessions_title_unique ON sessions(title) WHERE title IS NOT NULL";
 
-pub(crate) const INDEXES: &[SessionIndex] = &[
-    index!("idx_sessions_source", "sessions(source)"),
-    index!("idx_sessions_source_id", "sessions(source, id)"),
-    index!("idx_sessions_parent", "sessions(parent_session_id)"),
-    index!("idx_sessions_started", "sessions(started_at DESC)"),
-    index!("idx_messages_session", "messages(session_id, timestamp)"),
-    index!(
-        "idx_compression_locks_expires",
-        "compression_locks(expires_at)"
-    ),
-    index!(
-        "idx_session_model_usage_session",
-        "session_model_usage(session_id)"
-    ),
-    index!(
-        "idx_session_model_usage_model",
-        "session_model_usage(model)"
-    ),
-    index!(
-        "idx_async_delegations_delivery",
-        "async_delegations(delivery_state, completed_at)"
-    ),
-    index!(
-        "idx_messages_platform_msg_id",
-        "messages(session_id, platform_message_id) WHERE platform_message_id IS NOT NULL"
-    ),
-    index!(
-        "idx_messages_session_active",
-        "messages(session_id, active, timestamp)"
-    ),
-    index!(
-        "idx_messages_active_null",
-        "messages(active) WHERE active IS NULL"
-    ),
-    index!(
-        "idx_sessions_session_key",
-        "sessions(session_key, started_at DESC)"
-    ),
-    index!(
-        "idx_sessions_gateway_peer",
-        "sessions(source, user_id, chat_id, chat_type, thread_id, started_at DESC)"
-    ),
-    index!(
-        "idx_sessions_handoff_state",
-        "sessions(handoff_state, started_at)"
-    ),
+/// Indexes: the name, and what stands behind it in `CREATE INDEX`.
+pub(crate) const INDEXES: &[&str] = &[
+    "idx_sessions_source ON sessions(source)",
+    "idx_sessions_source_id ON sessions(source, id)",
+    "idx_sessions_parent ON sessions(parent_session_id)",
+    "idx_sessions_started ON sessions(started_at DESC)",
+    "idx_messages_session ON messages(session_id, timestamp)",
+    "idx_compression_locks_expires ON compression_locks(expires_at)",
+    "idx_session_model_usage_session ON session_model_usage(session_id)",
+    "idx_session_model_usage_model ON session_model_usage(model)",
+    "idx_async_delegations_delivery ON async_delegations(delivery_state, completed_at)",
+    "idx_messages_platform_msg_id ON messages(session_id, platform_message_id) WHERE platform_message_id IS NOT NULL",
+    "idx_messages_session_active ON messages(session_id, active, timestamp)",
+    "idx_messages_active_null ON messages(active) WHERE active IS NULL",
+    "idx_sessions_session_key ON sessions(session_key, started_at DESC)",
+    "idx_sessions_gateway_peer ON sessions(source, user_id, chat_id, chat_type, thread_id, started_at DESC)",
+    "idx_sessions_handoff_state ON sessions(handoff_state, started_at)",
 ];
+
+/// The name of an index.
+pub(crate) fn index_name(index: &str) -> &str {
+    index.split(' ').next().unwrap_or_default()
+}

@@ -4,10 +4,10 @@ use hermes_store::rusqlite::params;
 use serde_json::Value;
 
 use super::{SessionStore, SessionTransaction, count_of};
-use crate::error::unknown_session;
+use crate::error::display_text;
 use crate::message::{MessageRole, SessionMessage};
 use crate::session::UsageRecord;
-use crate::{Error, MessageId, Result, SessionId, display_text};
+use crate::{Error, MessageId, Result, SessionId};
 
 /// Seconds between the messages of one transaction, so that timestamps keep their order.
 const TIMESTAMP_STEP: f64 = 1e-6;
@@ -36,11 +36,7 @@ impl SessionStore {
         session: &SessionId,
         messages: &[SessionMessage],
     ) -> Result<Vec<MessageId>> {
-        self.write(|transaction| {
-            let ids = transaction.insert_messages(session, messages)?;
-            transaction.count_messages(session, messages)?;
-            Ok(ids)
-        })
+        self.write(|transaction| transaction.append(session, messages))
     }
 
     /// Stores a message of the user, before it is sent anywhere.
@@ -50,7 +46,7 @@ impl SessionStore {
         message: &SessionMessage,
     ) -> Result<MessageId> {
         let ids = self.append(session, std::slice::from_ref(message))?;
-        ids.first().copied().ok_or_else(|| unknown_session(session))
+        ids.first().copied().ok_or_else(|| session.unknown())
     }
 
     /// Stores an answer of the model, all results of its calls and its cost, in one transaction:
@@ -66,8 +62,7 @@ impl SessionStore {
             .cloned()
             .collect();
         self.write(|transaction| {
-            let ids = transaction.insert_messages(session, &messages)?;
-            transaction.count_messages(session, &messages)?;
+            let ids = transaction.append(session, &messages)?;
             if let Some(usage) = &step.usage {
                 transaction.add_usage(session, usage)?;
             }
@@ -131,7 +126,9 @@ impl SessionTransaction<'_> {
         Ok(ids)
     }
 
-    fn count_messages(&self, session: &SessionId, messages: &[SessionMessage]) -> Result<()> {
+    /// Inserts rows and counts them.
+    fn append(&self, session: &SessionId, messages: &[SessionMessage]) -> Result<Vec<MessageId>> {
+        let ids = self.insert_messages(session, messages)?;
         let calls: usize = messages.iter().map(SessionMessage::call_count).sum();
         self.execute(
             "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ?2,
@@ -139,14 +136,14 @@ impl SessionTransaction<'_> {
              WHERE id = ?1",
             params![session.as_str(), count_of(messages.len()), count_of(calls)],
         )?;
-        Ok(())
+        Ok(ids)
     }
 }
 
 fn refuse_incomplete(step: &ConversationStep) -> Result<()> {
     let incomplete = |detail: String| Err(Error::IncompleteStep { detail });
     if step.assistant.role != MessageRole::Assistant {
-        return incomplete("the first message is not an answer of the model".to_owned());
+        return incomplete("the first message is not an assistant message".to_owned());
     }
     let mut open = step.assistant.call_ids();
     for result in &step.results {

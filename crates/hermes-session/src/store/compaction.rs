@@ -26,11 +26,8 @@ impl CompactionLock {
 /// The result of trying to lock a session for compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LockAttempt {
-    /// This process has the lock.
     Taken(CompactionLock),
-    /// Another holder has it.
     Held {
-        /// The holder, as given when the lock was taken.
         holder: String,
         /// When the lock expires, in seconds since 1970.
         until: f64,
@@ -50,22 +47,14 @@ pub struct Compaction {
     pub system_prompt: Option<String>,
 }
 
-/// A pause after a failed summary.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CompactionPause {
-    /// The end of the pause, in seconds since 1970.
-    pub until: f64,
-    /// The error.
-    pub error: Option<String>,
-}
-
 impl SessionStore {
-    /// Locks a session for compaction, unless another holder has the lock. An expired lock is taken
-    /// over.
+    /// Locks a session for compaction, unless another holder has the lock. The lock of `dead`, a
+    /// holder whose process is gone, and an expired one are taken over.
     pub fn try_lock_compaction(
         &mut self,
         session: &SessionId,
         holder: &str,
+        dead: Option<&str>,
         lease: Duration,
     ) -> Result<LockAttempt> {
         self.write_unsynced(|transaction| {
@@ -75,12 +64,13 @@ impl SessionStore {
                  VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT(session_id) DO UPDATE SET holder = excluded.holder,
                      acquired_at = excluded.acquired_at, expires_at = excluded.expires_at
-                 WHERE holder = excluded.holder OR expires_at < ?3",
+                 WHERE holder = excluded.holder OR expires_at < ?3 OR holder = ?5",
                 params![
                     session.as_str(),
                     holder,
                     transaction.now,
-                    transaction.now + lease.as_secs_f64()
+                    transaction.now + lease.as_secs_f64(),
+                    dead
                 ],
             )?;
             if taken > 0 {
@@ -100,36 +90,9 @@ impl SessionStore {
                 },
             )?;
             held.ok_or_else(|| Error::CompactionLost {
-                session: session.clone(),
+                session: session.to_string(),
                 holder: None,
             })
-        })
-    }
-
-    /// Takes the lock from a holder that is known to be dead. `None` if another holder has it by now.
-    pub fn take_over_compaction_lock(
-        &mut self,
-        session: &SessionId,
-        gone: &str,
-        holder: &str,
-        lease: Duration,
-    ) -> Result<Option<CompactionLock>> {
-        self.write_unsynced(|transaction| {
-            let taken = transaction.execute(
-                "UPDATE compression_locks SET holder = ?3, acquired_at = ?4, expires_at = ?5
-                 WHERE session_id = ?1 AND holder = ?2",
-                params![
-                    session.as_str(),
-                    gone,
-                    holder,
-                    transaction.now,
-                    transaction.now + lease.as_secs_f64()
-                ],
-            )?;
-            Ok((taken > 0).then(|| CompactionLock {
-                session: session.clone(),
-                holder: holder.to_owned(),
-            }))
         })
     }
 
@@ -202,20 +165,15 @@ impl SessionStore {
         })
     }
 
-    /// The current pause, if any.
-    pub fn compaction_pause(&self, session: &SessionId) -> Result<Option<CompactionPause>> {
+    /// Whether a failed summary has put off the next one.
+    pub fn is_compaction_paused(&self, session: &SessionId) -> Result<bool> {
         self.read(|transaction| {
-            transaction.row(
-                "SELECT compression_failure_cooldown_until, compression_failure_error
-                 FROM sessions WHERE id = ?1 AND compression_failure_cooldown_until > ?2",
+            let paused = transaction.row(
+                "SELECT 1 FROM sessions WHERE id = ?1 AND compression_failure_cooldown_until > ?2",
                 params![session.as_str(), transaction.now],
-                |row| {
-                    Ok(CompactionPause {
-                        until: row.get(0)?,
-                        error: row.get(1)?,
-                    })
-                },
-            )
+                |_| Ok(()),
+            )?;
+            Ok(paused.is_some())
         })
     }
 }
@@ -278,7 +236,7 @@ impl SessionTransaction<'_> {
         match holder {
             Some(holder) if holder == lock.holder => Ok(()),
             other => Err(Error::CompactionLost {
-                session: lock.session.clone(),
+                session: lock.session.to_string(),
                 holder: other,
             }),
         }
@@ -287,6 +245,6 @@ impl SessionTransaction<'_> {
 
 fn stale(session: &SessionId) -> Error {
     Error::CompactionStale {
-        session: session.clone(),
+        session: session.to_string(),
     }
 }

@@ -6,9 +6,15 @@ use serde_json::{Map, Value};
 
 use super::rows::text_of;
 use super::{SessionStore, SessionTransaction};
-use crate::error::unknown_session;
 use crate::message::MessageContent;
 use crate::{Result, SessionId};
+
+/// All messages of a session in conversation order: a replaced message comes before its
+/// replacement, which has its timestamp and its former id.
+const ALL_MESSAGES: &str = "SELECT * FROM messages AS m WHERE session_id = ?1
+ ORDER BY CASE WHEN compacted = 1 THEN (SELECT MIN(twin.id) FROM messages AS twin
+         WHERE twin.session_id = m.session_id AND twin.timestamp = m.timestamp)
+     ELSE id END, active, id";
 
 impl SessionStore {
     /// A session with its `messages`, including undone and summarised ones.
@@ -25,8 +31,8 @@ impl SessionTransaction<'_> {
                 params![id.as_str()],
                 object,
             )?
-            .ok_or_else(|| unknown_session(id))?;
-        let messages = self.rows(super::history::ALL_MESSAGES, params![id.as_str()], |row| {
+            .ok_or_else(|| id.unknown())?;
+        let messages = self.rows(ALL_MESSAGES, params![id.as_str()], |row| {
             object(row).map(message)
         })?;
         session.insert("messages".to_owned(), Value::Array(messages));

@@ -1,6 +1,7 @@
 //! Selecting many sessions at once, for pruning, archiving and exporting.
 
-use hermes_store::rusqlite::named_params;
+use hermes_store::rusqlite::params_from_iter;
+use hermes_store::rusqlite::types::Value;
 
 use super::sql_fragments::{like_prefix, like_within};
 use super::{SessionStore, SessionTransaction, rows};
@@ -12,47 +13,34 @@ use crate::session::Session;
 pub struct SessionFilter {
     /// Only sessions that have ended or been silent for a week.
     pub ended: bool,
-    /// Ended before this moment.
     pub ended_before: Option<f64>,
-    /// Started before this moment.
     pub started_before: Option<f64>,
     /// Started at this moment or later.
     pub started_after: Option<f64>,
-    /// From this source.
     pub source: Option<String>,
     /// The title contains this text.
     pub title: Option<String>,
-    /// Ended for this reason.
     pub end_reason: Option<String>,
     /// Working in this directory or below.
     pub cwd: Option<String>,
-    /// Minimum number of messages.
     pub min_messages: Option<i64>,
-    /// Maximum number of messages.
     pub max_messages: Option<i64>,
     /// The model name contains this text.
     pub model: Option<String>,
     /// Billed by this provider.
     pub provider: Option<String>,
-    /// Of this user.
     pub user: Option<String>,
-    /// From this chat.
     pub chat_id: Option<String>,
-    /// From this kind of chat.
     pub chat_type: Option<String>,
     /// The branch name contains this text.
     pub branch: Option<String>,
     /// Minimum of tokens sent and received.
     pub min_tokens: Option<i64>,
-    /// Maximum of tokens sent and received.
     pub max_tokens: Option<i64>,
     /// Minimum cost, in dollars.
     pub min_cost: Option<f64>,
-    /// Maximum cost, in dollars.
     pub max_cost: Option<f64>,
-    /// Minimum number of tool calls.
     pub min_tool_calls: Option<i64>,
-    /// Maximum number of tool calls.
     pub max_tool_calls: Option<i64>,
     /// Only archived sessions, or only others; both if none.
     pub archived: Option<bool>,
@@ -62,41 +50,17 @@ pub struct SessionFilter {
 /// killed.
 const SILENT_SECONDS: f64 = 7.0 * 86_400.0;
 
-const MATCHING: &str = "SELECT s.* FROM
+/// Sessions with what conditions are about: `over_at` is when they ended or were last heard of.
+const SESSIONS: &str = "SELECT s.* FROM
      (SELECT *,
           COALESCE(ended_at, (SELECT MAX(m.timestamp) FROM messages m WHERE m.session_id = one.id),
-              started_at) AS over_at
+              started_at) AS over_at,
+          COALESCE(message_count, 0) AS messages, COALESCE(tool_call_count, 0) AS calls,
+          COALESCE(input_tokens, 0) + COALESCE(output_tokens, 0) AS tokens,
+          COALESCE(actual_cost_usd, estimated_cost_usd, 0) AS cost,
+          COALESCE(archived, 0) <> 0 AS is_archived, lower(billing_provider) AS provider
       FROM sessions one) s
- WHERE (NOT :ended OR s.ended_at IS NOT NULL OR s.over_at < :silent_since)
-     AND (:ended_before IS NULL
-         OR (s.over_at < :ended_before
-             AND (s.ended_at IS NOT NULL OR s.over_at < :silent_since)))
-     AND (:started_before IS NULL OR s.started_at < :started_before)
-     AND (:started_after IS NULL OR s.started_at >= :started_after)
-     AND (:source IS NULL OR s.source = :source)
-     AND (:title IS NULL OR s.title LIKE :title ESCAPE '\\')
-     AND (:end_reason IS NULL OR s.end_reason = :end_reason)
-     AND (:cwd IS NULL OR s.cwd = :cwd OR s.cwd LIKE :below ESCAPE '\\')
-     AND (:min_messages IS NULL OR COALESCE(s.message_count, 0) >= :min_messages)
-     AND (:max_messages IS NULL OR COALESCE(s.message_count, 0) <= :max_messages)
-     AND (:model IS NULL OR s.model LIKE :model ESCAPE '\\')
-     AND (:provider IS NULL OR s.billing_provider = :provider COLLATE NOCASE)
-     AND (:user IS NULL OR s.user_id = :user)
-     AND (:chat_id IS NULL OR s.chat_id = :chat_id)
-     AND (:chat_type IS NULL OR s.chat_type = :chat_type)
-     AND (:branch IS NULL OR s.git_branch LIKE :branch ESCAPE '\\')
-     AND (:min_tokens IS NULL
-         OR COALESCE(s.input_tokens, 0) + COALESCE(s.output_tokens, 0) >= :min_tokens)
-     AND (:max_tokens IS NULL
-         OR COALESCE(s.input_tokens, 0) + COALESCE(s.output_tokens, 0) <= :max_tokens)
-     AND (:min_cost IS NULL
-         OR COALESCE(s.actual_cost_usd, s.estimated_cost_usd, 0) >= :min_cost)
-     AND (:max_cost IS NULL
-         OR COALESCE(s.actual_cost_usd, s.estimated_cost_usd, 0) <= :max_cost)
-     AND (:min_calls IS NULL OR COALESCE(s.tool_call_count, 0) >= :min_calls)
-     AND (:max_calls IS NULL OR COALESCE(s.tool_call_count, 0) <= :max_calls)
-     AND (:archived IS NULL OR (COALESCE(s.archived, 0) <> 0) = :archived)
- ORDER BY s.started_at, s.id";
+ WHERE 1";
 
 impl SessionStore {
     /// The sessions that match a filter, oldest first.
@@ -106,46 +70,59 @@ impl SessionStore {
 }
 
 impl SessionTransaction<'_> {
+    /// Only the conditions that are asked for are part of the query; values are always bound.
     pub(super) fn matching(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
-        let within = |text: &Option<String>| text.as_deref().map(like_within);
-        let cwd = filter
-            .cwd
-            .as_deref()
-            .map(|path| match path.trim_end_matches('/') {
-                "" => "/",
-                path => path,
-            });
-        let below = cwd.map(|path| like_prefix(&format!("{}/", path.trim_end_matches('/'))));
-        self.rows(
-            MATCHING,
-            named_params! {
-                ":ended": filter.ended,
-                ":silent_since": self.now - SILENT_SECONDS,
-                ":ended_before": filter.ended_before,
-                ":started_before": filter.started_before,
-                ":started_after": filter.started_after,
-                ":source": filter.source,
-                ":title": within(&filter.title),
-                ":end_reason": filter.end_reason,
-                ":cwd": cwd,
-                ":below": below,
-                ":min_messages": filter.min_messages,
-                ":max_messages": filter.max_messages,
-                ":model": within(&filter.model),
-                ":provider": filter.provider,
-                ":user": filter.user,
-                ":chat_id": filter.chat_id,
-                ":chat_type": filter.chat_type,
-                ":branch": within(&filter.branch),
-                ":min_tokens": filter.min_tokens,
-                ":max_tokens": filter.max_tokens,
-                ":min_cost": filter.min_cost,
-                ":max_cost": filter.max_cost,
-                ":min_calls": filter.min_tool_calls,
-                ":max_calls": filter.max_tool_calls,
-                ":archived": filter.archived,
-            },
-            rows::session,
-        )
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        let within = |text: &Option<String>| text.as_deref().map(like_within).map(Value::from);
+        let int = |number: Option<i64>| number.map(Value::from);
+        let real = |number: Option<f64>| number.map(Value::from);
+        let must_be_over = filter.ended || filter.ended_before.is_some();
+        let silent_since = must_be_over.then(|| Value::from(self.now - SILENT_SECONDS));
+        let provider = filter.provider.as_ref();
+        let provider = provider.map(|name| Value::from(name.to_ascii_lowercase()));
+        let conditions = [
+            ("s.ended_at IS NOT NULL OR s.over_at <", silent_since),
+            ("s.over_at <", real(filter.ended_before)),
+            ("s.started_at <", real(filter.started_before)),
+            ("s.started_at >=", real(filter.started_after)),
+            ("s.source =", text(&filter.source)),
+            ("s.title LIKE", within(&filter.title)),
+            ("s.end_reason =", text(&filter.end_reason)),
+            ("s.messages >=", int(filter.min_messages)),
+            ("s.messages <=", int(filter.max_messages)),
+            ("s.model LIKE", within(&filter.model)),
+            ("s.provider =", provider),
+            ("s.user_id =", text(&filter.user)),
+            ("s.chat_id =", text(&filter.chat_id)),
+            ("s.chat_type =", text(&filter.chat_type)),
+            ("s.git_branch LIKE", within(&filter.branch)),
+            ("s.tokens >=", int(filter.min_tokens)),
+            ("s.tokens <=", int(filter.max_tokens)),
+            ("s.cost >=", real(filter.min_cost)),
+            ("s.cost <=", real(filter.max_cost)),
+            ("s.calls >=", int(filter.min_tool_calls)),
+            ("s.calls <=", int(filter.max_tool_calls)),
+            ("s.is_archived =", filter.archived.map(Value::from)),
+        ];
+        let mut sql = SESSIONS.to_owned();
+        let mut values = Vec::new();
+        for (condition, value) in conditions {
+            if let Some(value) = value {
+                let escape = condition
+                    .strip_suffix("LIKE")
+                    .map_or("", |_| " ESCAPE '\\'");
+                sql.push_str(&format!(" AND ({condition} ?{escape})"));
+                values.push(value);
+            }
+        }
+        if let Some(cwd) = &filter.cwd {
+            let cwd = cwd.trim_end_matches('/');
+            sql.push_str(" AND (s.cwd = ? OR s.cwd LIKE ? ESCAPE '\\')");
+            let itself = if cwd.is_empty() { "/" } else { cwd };
+            values.push(Value::from(itself.to_owned()));
+            values.push(Value::from(like_prefix(&format!("{cwd}/"))));
+        }
+        sql.push_str(" ORDER BY s.started_at, s.id");
+        self.rows(&sql, params_from_iter(values), rows::session)
     }
 }

@@ -10,14 +10,7 @@ use crate::session::Session;
 use crate::{MessageId, Result, SessionId};
 
 /// Placeholder for a result that was never stored.
-const LOST_RESULT: &str = "[No result of this call was stored; it may or may not have run.]";
-
-/// All messages of a session in conversation order: a replaced message comes before its
-/// replacement, which has its timestamp and its former id.
-pub(super) const ALL_MESSAGES: &str = "SELECT * FROM messages AS m WHERE session_id = ?1
- ORDER BY CASE WHEN compacted = 1 THEN (SELECT MIN(twin.id) FROM messages AS twin
-         WHERE twin.session_id = m.session_id AND twin.timestamp = m.timestamp)
-     ELSE id END, active, id";
+const LOST_RESULT: &str = "[The result of this call was not stored; it may or may not have run.]";
 
 /// The active messages of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,11 +24,8 @@ pub struct ConversationHistory {
 /// A session to continue.
 #[derive(Debug, Clone)]
 pub struct Resumed {
-    /// The session.
     pub session: Session,
-    /// The conversation.
     pub history: ConversationHistory,
-    /// The todo list, if it had one.
     pub todos: Option<Vec<Value>>,
 }
 
@@ -53,36 +43,25 @@ impl SessionStore {
         })
     }
 
-    /// The conversation to continue: messages that were neither undone nor summarised. An unanswered
+    /// The conversation to continue: messages that were neither undone nor summarised. An
+    /// unanswered
     /// call at the end is left out; one in the middle gets a placeholder result.
     pub fn load_history(&self, session: &SessionId) -> Result<ConversationHistory> {
         self.read(|transaction| {
             transaction.must_exist(session)?;
-            Ok(complete(transaction.messages(session, true)?))
-        })
-    }
-
-    /// All messages of a session in order, including inactive ones.
-    pub fn all_messages(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
-        self.read(|transaction| {
-            transaction.must_exist(session)?;
-            transaction.messages(session, false)
+            Ok(complete(transaction.active_messages(session)?))
         })
     }
 }
 
 impl SessionTransaction<'_> {
-    pub(super) fn messages(
-        &self,
-        session: &SessionId,
-        active_only: bool,
-    ) -> Result<Vec<StoredMessage>> {
-        let sql = if active_only {
-            "SELECT * FROM messages WHERE session_id = ?1 AND active IS NOT 0 ORDER BY id"
-        } else {
-            ALL_MESSAGES
-        };
-        self.rows(sql, params![session.as_str()], rows::message)
+    /// The messages that were neither undone nor summarised.
+    pub(super) fn active_messages(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
+        self.rows(
+            "SELECT * FROM messages WHERE session_id = ?1 AND active IS NOT 0 ORDER BY id",
+            params![session.as_str()],
+            rows::message,
+        )
     }
 
     /// Deactivates an unanswered call at the end of `messages`.
@@ -103,7 +82,7 @@ impl SessionTransaction<'_> {
 
     /// Recounts messages and calls of the conversation.
     pub(super) fn recount(&self, session: &SessionId) -> Result<()> {
-        let messages = self.messages(session, true)?;
+        let messages = self.active_messages(session)?;
         let calls: usize = messages
             .iter()
             .map(|stored| stored.message.call_count())

@@ -4,7 +4,6 @@ use hermes_store::rusqlite::params;
 use serde_json::Value;
 
 use super::{SessionStore, SessionTransaction, rows};
-use crate::error::unknown_session;
 use crate::message::StoredMessage;
 use crate::session::{NewSession, Session, SessionEndReason};
 use crate::{Error, Result, SessionId};
@@ -29,7 +28,7 @@ impl SessionStore {
                 return if transaction.insert_session(id, new)? {
                     Ok(id.clone())
                 } else {
-                    Err(Error::Exists { id: id.clone() })
+                    Err(Error::Exists { id: id.to_string() })
                 };
             }
             let mut id = SessionId::generate();
@@ -39,7 +38,7 @@ impl SessionStore {
                 }
                 id = SessionId::generate();
             }
-            Err(Error::Exists { id })
+            Err(Error::Exists { id: id.to_string() })
         })
     }
 
@@ -75,7 +74,7 @@ impl SessionStore {
     fn update(&mut self, sql: &str, id: &SessionId, value: &str) -> Result<()> {
         self.write_unsynced(|transaction| {
             if transaction.execute(sql, params![id.as_str(), value])? == 0 {
-                return Err(unknown_session(id));
+                return Err(id.unknown());
             }
             Ok(())
         })
@@ -90,12 +89,11 @@ impl SessionTransaction<'_> {
             params![id.as_str()],
         )?;
         if found == 0 {
-            return Err(unknown_session(id));
+            return Err(id.unknown());
         }
-        let messages = self.messages(id, true)?;
+        let messages = self.active_messages(id)?;
         self.deactivate_unanswered_calls(id, &messages)?;
-        let session = self.session(id)?.ok_or_else(|| unknown_session(id))?;
-        Ok((session, messages))
+        Ok((self.known_session(id)?, messages))
     }
 
     pub(super) fn session(&self, id: &SessionId) -> Result<Option<Session>> {
@@ -106,13 +104,17 @@ impl SessionTransaction<'_> {
         )
     }
 
+    pub(super) fn known_session(&self, id: &SessionId) -> Result<Session> {
+        self.session(id)?.ok_or_else(|| id.unknown())
+    }
+
     pub(super) fn must_exist(&self, id: &SessionId) -> Result<()> {
         self.row(
             "SELECT 1 FROM sessions WHERE id = ?1",
             params![id.as_str()],
             |_| Ok(()),
         )?
-        .ok_or_else(|| unknown_session(id))
+        .ok_or_else(|| id.unknown())
     }
 
     pub(super) fn insert_session(&self, id: &SessionId, new: &NewSession) -> Result<bool> {

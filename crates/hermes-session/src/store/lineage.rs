@@ -6,8 +6,8 @@ use hermes_store::rusqlite::{Params, params};
 
 use super::sql_fragments::{continues, like_prefix, session_mark};
 use super::{SessionStore, SessionTransaction};
-use crate::error::unknown_session;
-use crate::{Error, Result, SessionId, display_text};
+use crate::error::display_text;
+use crate::{Error, Result, SessionId};
 
 /// Children followed from a session without messages.
 const MAX_EMPTY: usize = 32;
@@ -74,14 +74,14 @@ impl SessionTransaction<'_> {
             |row| Ok(SessionId::from_row(row.get(0)?)),
         )?;
         match matches.len() {
-            0 => Err(unknown_session(&id)),
-            1 => matches.pop().ok_or_else(|| unknown_session(&id)),
+            0 => Err(id.unknown()),
+            1 => matches.pop().ok_or_else(|| id.unknown()),
             count => {
                 matches.truncate(EXAMPLES);
                 Err(Error::Ambiguous {
                     shown: display_text(text),
                     count,
-                    examples: matches,
+                    examples: matches.iter().map(ToString::to_string).collect(),
                 })
             }
         }

@@ -7,7 +7,6 @@ use hermes_store::rusqlite::params;
 use super::rows::SessionRow;
 use super::sql_fragments::{continues, session_mark};
 use super::{SessionStore, SessionTransaction};
-use crate::error::unknown_session;
 use crate::message::MessageContent;
 use crate::session::Session;
 use crate::{Result, SessionId};
@@ -54,9 +53,7 @@ const CONVERSATIONS: &str = concat!(
 /// Which conversations to list.
 #[derive(Debug, Clone, Default)]
 pub struct ListRequest {
-    /// Only those of this source.
     pub source: Option<String>,
-    /// None of these sources.
     pub excluded_sources: Vec<String>,
     /// Only those whose repository or directory path contains this text.
     pub workspace: Option<String>,
@@ -93,15 +90,11 @@ impl ListedConversation {
 /// Statistics about all sessions.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Stats {
-    /// Sessions.
     pub total_sessions: i64,
     /// Messages, including inactive ones.
     pub total_messages: i64,
-    /// Sessions that have not ended.
     pub open_sessions: i64,
-    /// Archived sessions.
     pub archived_sessions: i64,
-    /// Sessions per source.
     pub by_source: BTreeMap<String, i64>,
     /// Bytes of the database and its write-ahead log.
     pub database_bytes: u64,
@@ -114,16 +107,14 @@ impl SessionStore {
         self.read(|transaction| {
             let mut listed = Vec::new();
             for (root, last_active) in transaction.conversations(request)? {
-                listed.push(transaction.listed(root, last_active)?);
+                if request.limit.is_some_and(|limit| listed.len() >= limit) {
+                    break;
+                }
+                let entry = transaction.listed(root, last_active)?;
                 // The workspace is that of the last session, known only now.
                 let wanted = request.workspace.as_deref();
-                if wanted.is_some_and(|wanted| !listed.last().is_some_and(|l| works_in(l, wanted)))
-                {
-                    listed.pop();
-                }
-                if request.limit.is_some_and(|limit| listed.len() >= limit) {
-                    listed.truncate(request.limit.unwrap_or_default());
-                    break;
+                if wanted.is_none_or(|wanted| works_in(&entry, wanted)) {
+                    listed.push(entry);
                 }
             }
             Ok(listed)
@@ -179,7 +170,7 @@ impl SessionTransaction<'_> {
     }
 
     fn listed(&self, root: SessionId, last_active: f64) -> Result<ListedConversation> {
-        let mut current = self.session(&root)?.ok_or_else(|| unknown_session(&root))?;
+        let mut current = self.known_session(&root)?;
         if current.end_reason.as_deref() == Some("compression") {
             let tip = self.tip(root.clone())?;
             if tip != root
@@ -215,11 +206,12 @@ impl SessionTransaction<'_> {
             .unwrap_or_default();
         let words: Vec<&str> = text.split_whitespace().take(PREVIEW).collect();
         let line = words.join(" ");
-        let mut preview: String = line.chars().take(PREVIEW).collect();
-        if line.chars().nth(PREVIEW).is_some() {
-            preview.push('…');
-        }
-        Ok(preview)
+        let preview = hermes_text::cut(&line, PREVIEW);
+        Ok(if preview.len() < line.len() {
+            format!("{preview}…")
+        } else {
+            line
+        })
     }
 }
 

@@ -14,9 +14,7 @@ const LAST_PRUNE: &str = "last_auto_prune";
 /// Bytes of the database and its write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Optimized {
-    /// Before.
     pub before: u64,
-    /// After.
     pub after: u64,
 }
 
@@ -31,36 +29,34 @@ pub struct AutoPrune {
     pub vacuum: bool,
 }
 
-/// The result of automatic pruning.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AutoPruned {
-    /// The interval has not passed.
-    NotDue,
-    /// These sessions were deleted.
-    Done(Vec<SessionId>),
-}
-
 impl SessionStore {
     /// Merges the segments of the search index and returns unused space. Waits for other writers and
     /// blocks them.
     pub fn optimize(&mut self) -> Result<Optimized> {
         let before = self.bytes()?;
+        let connection = self.database.connection();
         for statement in [
             "INSERT INTO messages_fts(messages_fts) VALUES ('optimize')",
             "INSERT INTO messages_fts_trigram(messages_fts_trigram) VALUES ('optimize')",
             "VACUUM",
         ] {
-            self.run_alone(statement)?;
+            connection
+                .execute_batch(statement)
+                .map_err(self.database.error("optimize"))?;
         }
-        self.checkpoint()?;
+        // Moves the write-ahead log into the file, as far as readers allow.
+        connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .map_err(self.database.error("optimize"))?;
         Ok(Optimized {
             before,
             after: self.bytes()?,
         })
     }
 
-    /// Prunes if the interval has passed. Of several processes that start at once, one prunes.
-    pub fn prune_if_due(&mut self, rules: &AutoPrune) -> Result<AutoPruned> {
+    /// Prunes if the interval has passed; returns the deleted sessions then. Of several processes
+    /// that start at once, one prunes.
+    pub fn prune_if_due(&mut self, rules: &AutoPrune) -> Result<Option<Vec<SessionId>>> {
         let now = super::now();
         let interval = rules.interval.as_secs_f64();
         let is_ours = self.write(|transaction| {
@@ -84,7 +80,7 @@ impl SessionStore {
             Ok(true)
         })?;
         if !is_ours {
-            return Ok(AutoPruned::NotDue);
+            return Ok(None);
         }
         let removed = self.prune(&SessionFilter {
             ended_before: Some(now - rules.retention.as_secs_f64()),
@@ -93,24 +89,7 @@ impl SessionStore {
         if rules.vacuum && !removed.is_empty() {
             self.optimize()?;
         }
-        Ok(AutoPruned::Done(removed))
-    }
-
-    fn run_alone(&self, statement: &str) -> Result<()> {
-        self.database
-            .connection()
-            .execute_batch(statement)
-            .map_err(self.database.error("optimize"))?;
-        Ok(())
-    }
-
-    /// Moves the write-ahead log into the file, as far as readers allow.
-    fn checkpoint(&self) -> Result<()> {
-        self.database
-            .connection()
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .map_err(self.database.error("optimize"))?;
-        Ok(())
+        Ok(Some(removed))
     }
 
     pub(super) fn bytes(&self) -> Result<u64> {

@@ -22,14 +22,13 @@ mod undo;
 mod usage;
 
 pub use append::ConversationStep;
-pub use compaction::{Compaction, CompactionLock, CompactionPause, LockAttempt};
+pub use compaction::{Compaction, CompactionLock, LockAttempt};
 pub use filter::SessionFilter;
 pub use history::{ConversationHistory, Resumed};
 pub use list::{ListRequest, ListedConversation, Stats};
-pub use maintenance::{AutoPrune, AutoPruned, Optimized};
+pub use maintenance::{AutoPrune, Optimized};
 pub use recall::{
-    BrowsedConversation, DiscoverRequest, DiscoveredConversation, MessageWindow, RecalledMessage,
-    ScrollRequest,
+    DiscoverRequest, DiscoveredConversation, MessageWindow, RecalledMessage, ScrollRequest,
 };
 pub use search::{Neighbour, SearchHit, SearchOrder, SearchRequest};
 pub use undo::UndoneTurns;

@@ -85,7 +85,7 @@ fn keep_private(path: &Path) {
         if let Err(error) = tightened
             && !error.is_not_found()
         {
-            tracing::debug!(%error, "could not tighten the mode of the session database");
+            tracing::debug!(%error, "could not restrict the mode of the session database");
         }
     }
 }

@@ -10,10 +10,9 @@ use std::collections::HashSet;
 use hermes_store::rusqlite::params;
 use serde::Serialize;
 
-use super::list::ListRequest;
+use super::list::{ListRequest, ListedConversation};
 use super::search::{SearchHit, SearchOrder, SearchRequest};
 use super::{SessionStore, SessionTransaction, count_of, rows};
-use crate::error::unknown_session;
 use crate::message::{MessageRole, StoredMessage};
 use crate::search::{SearchPlan, plan};
 use crate::session::Session;
@@ -37,7 +36,6 @@ const MAX_WINDOW: usize = 20;
 /// A search for conversations about a topic.
 #[derive(Debug, Clone)]
 pub struct DiscoverRequest {
-    /// The search text.
     pub query: String,
     /// Roles to search. If empty, the user's and the model's messages, and all if those have no match.
     pub roles: Vec<String>,
@@ -45,43 +43,34 @@ pub struct DiscoverRequest {
     pub window: usize,
     /// Maximum number of conversations.
     pub limit: usize,
-    /// The order.
     pub order: SearchOrder,
-    /// The current conversation.
     pub current: Option<SessionId>,
 }
 
 /// A request for the messages around one.
 #[derive(Debug, Clone)]
 pub struct ScrollRequest {
-    /// The session.
     pub session: SessionId,
-    /// The message.
     pub around: MessageId,
     /// Messages on either side, 1 to 20.
     pub window: usize,
-    /// The current conversation.
     pub current: Option<SessionId>,
 }
 
 /// A message as the tool shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecalledMessage {
-    /// The id.
     pub id: MessageId,
-    /// The author.
     pub role: String,
     /// The text, shortened.
     pub content: String,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// In a tool result: the name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
     /// Names of the called tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<String>,
-    /// In a tool result: the id of its call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// Whether this is the requested message.
@@ -94,13 +83,10 @@ pub struct RecalledMessage {
 pub struct MessageWindow {
     /// The session of the messages. Differs from the requested one if the message is in its lineage.
     pub session_id: SessionId,
-    /// The messages.
     pub messages: Vec<RecalledMessage>,
     /// Messages before the requested one.
     pub messages_before: usize,
-    /// Messages after it.
     pub messages_after: usize,
-    /// The session.
     #[serde(skip)]
     pub session: Session,
 }
@@ -115,47 +101,20 @@ pub struct DiscoveredConversation {
     pub parent_session_id: Option<SessionId>,
     /// When the conversation began, in local time.
     pub when: String,
-    /// Where the session comes from.
     pub source: String,
-    /// The model.
     pub model: Option<String>,
-    /// The title.
     pub title: Option<String>,
     /// The author of the match; `session_title` if the title matched.
     pub matched_role: String,
-    /// The matching message.
     pub match_message_id: Option<MessageId>,
-    /// The text around the match.
     pub snippet: String,
     /// First messages of the session, unless in `messages`.
     pub bookend_start: Vec<RecalledMessage>,
-    /// Messages around the match.
     pub messages: Vec<RecalledMessage>,
-    /// Last messages of the session, unless in `messages`.
     pub bookend_end: Vec<RecalledMessage>,
     /// Messages shown before the hit.
     pub messages_before: usize,
-    /// Messages shown after it.
     pub messages_after: usize,
-}
-
-/// A conversation in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BrowsedConversation {
-    /// The session to resume.
-    pub session_id: SessionId,
-    /// The title.
-    pub title: Option<String>,
-    /// Where the session comes from.
-    pub source: String,
-    /// When the conversation began.
-    pub started_at: f64,
-    /// Time of the latest message.
-    pub last_active: f64,
-    /// Number of messages.
-    pub message_count: i64,
-    /// The beginning of the first message.
-    pub preview: String,
 }
 
 impl SessionStore {
@@ -185,8 +144,8 @@ impl SessionStore {
         self.read(|transaction| {
             transaction.must_exist(&request.session)?;
             let missing = || Error::UnknownMessage {
-                session: request.session.clone(),
-                message: request.around,
+                session: request.session.to_string(),
+                message: request.around.0,
             };
             let anchor = transaction.message(request.around)?.ok_or_else(missing)?;
             // A message of another session of the same conversation is accepted.
@@ -198,7 +157,7 @@ impl SessionStore {
             }
             if transaction.root_of(request.current.as_ref())? == Some(root) && !anchor.compacted {
                 return Err(Error::InContext {
-                    message: request.around,
+                    message: request.around.0,
                 });
             }
             transaction.window(&anchor, window)
@@ -210,29 +169,16 @@ impl SessionStore {
         &self,
         limit: usize,
         current: Option<&SessionId>,
-    ) -> Result<Vec<BrowsedConversation>> {
-        let root = match current {
-            Some(current) => Some(self.root_of(current)?),
-            None => None,
-        };
-        let listed = self.list(&ListRequest {
+    ) -> Result<Vec<ListedConversation>> {
+        let root = current.map(|current| self.root_of(current)).transpose()?;
+        let mut listed = self.list(&ListRequest {
             excluded_sources: HIDDEN.map(str::to_owned).to_vec(),
             limit: Some(limit.saturating_add(1)),
             ..ListRequest::default()
         })?;
-        let browsed = listed
-            .into_iter()
-            .filter(|listed| Some(&listed.root) != root.as_ref())
-            .map(|listed| BrowsedConversation {
-                started_at: listed.session.started_at,
-                message_count: listed.session.counters.message_count,
-                session_id: listed.session.id,
-                title: listed.session.title,
-                source: listed.session.source,
-                last_active: listed.last_active,
-                preview: listed.preview,
-            });
-        Ok(browsed.take(limit).collect())
+        listed.retain(|listed| Some(&listed.root) != root.as_ref());
+        listed.truncate(limit);
+        Ok(listed)
     }
 }
 
@@ -264,8 +210,13 @@ impl<'a> ConversationSearch<'a> {
         };
         let root = self.transaction.root(session.id.clone())?;
         if self.current.as_ref() != Some(&root) && !HIDDEN.contains(&session.source.as_str()) {
-            let entry = self.transaction.discovered_by_title(&session, &root)?;
-            self.found.push(self.with_messages(entry)?);
+            let first = self.transaction.first_message(&session.id)?;
+            let title = session.title.clone().unwrap_or_default();
+            let mut entry = self.transaction.entry(&session, &root)?;
+            "session_title".clone_into(&mut entry.matched_role);
+            entry.snippet = format!("The title of this session: {title}");
+            entry.title = Some(title);
+            self.push(entry, first)?;
             self.seen.insert(root);
         }
         Ok(())
@@ -279,7 +230,7 @@ impl<'a> ConversationSearch<'a> {
             roles,
             excluded_sources: [hidden.to_vec(), demoted.clone()].concat(),
             order: self.request.order,
-            limit: SCANNED,
+            limit: Some(SCANNED),
             ..SearchRequest::default()
         };
         self.scan(&mut request)?;
@@ -313,23 +264,23 @@ impl<'a> ConversationSearch<'a> {
         let root = self.transaction.root(hit.session_id.clone())?;
         let is_in_context = self.current.as_ref() == Some(&root) && !hit.compacted;
         if !is_in_context && self.seen.insert(root.clone()) {
-            let entry = self.transaction.discovered(hit, &root)?;
-            self.found.push(self.with_messages(entry)?);
+            let session = self.transaction.known_session(&hit.session_id)?;
+            let mut entry = self.transaction.entry(&session, &root)?;
+            entry.matched_role.clone_from(&hit.role);
+            hit.snippet.trim().clone_into(&mut entry.snippet);
+            let anchor = self.transaction.message(hit.id)?;
+            self.push(entry, anchor)?;
         }
         Ok(())
     }
 
-    fn with_messages(
-        &self,
-        entry: (DiscoveredConversation, Option<StoredMessage>),
-    ) -> Result<DiscoveredConversation> {
-        match entry {
-            (entry, Some(anchor)) => {
-                let window = self.request.window.clamp(1, MAX_WINDOW);
-                self.transaction.with_messages(entry, &anchor, window)
-            }
-            (entry, None) => Ok(entry),
-        }
+    fn push(&mut self, entry: DiscoveredConversation, anchor: Option<StoredMessage>) -> Result<()> {
+        let window = self.request.window.clamp(1, MAX_WINDOW);
+        self.found.push(match anchor {
+            Some(anchor) => self.transaction.with_messages(entry, &anchor, window)?,
+            None => entry,
+        });
+        Ok(())
     }
 }
 
@@ -349,40 +300,14 @@ impl SessionTransaction<'_> {
         }
     }
 
-    /// An entry and its matching message.
-    fn discovered_by_title(
-        &self,
-        session: &Session,
-        root: &SessionId,
-    ) -> Result<(DiscoveredConversation, Option<StoredMessage>)> {
-        let first = self.row(
+    fn first_message(&self, id: &SessionId) -> Result<Option<StoredMessage>> {
+        self.row(
             "SELECT * FROM messages WHERE session_id = ?1 AND role <> 'system'
                  AND (active IS NOT 0 OR compacted = 1)
              ORDER BY id LIMIT 1",
-            params![session.id.as_str()],
+            params![id.as_str()],
             rows::message,
-        )?;
-        let title = session.title.clone().unwrap_or_default();
-        let mut entry = self.entry(session, root)?;
-        "session_title".clone_into(&mut entry.matched_role);
-        entry.snippet = format!("The title of this session: {title}");
-        entry.title = Some(title);
-        Ok((entry, first))
-    }
-
-    /// An entry and its matching message.
-    fn discovered(
-        &self,
-        hit: &SearchHit,
-        root: &SessionId,
-    ) -> Result<(DiscoveredConversation, Option<StoredMessage>)> {
-        let session = self
-            .session(&hit.session_id)?
-            .ok_or_else(|| unknown_session(&hit.session_id))?;
-        let mut entry = self.entry(&session, root)?;
-        entry.matched_role.clone_from(&hit.role);
-        hit.snippet.trim().clone_into(&mut entry.snippet);
-        Ok((entry, self.message(hit.id)?))
+        )
     }
 
     /// An entry without messages. Title and date are those of the first session.
@@ -486,9 +411,7 @@ impl SessionTransaction<'_> {
             params![anchor.session_id.as_str(), anchor.id.0, count_of(window)],
             rows::message,
         )?;
-        let session = self
-            .session(&anchor.session_id)?
-            .ok_or_else(|| unknown_session(&anchor.session_id))?;
+        let session = self.known_session(&anchor.session_id)?;
         Ok(MessageWindow {
             session_id: anchor.session_id.clone(),
             messages_before: rows.iter().filter(|row| row.id < anchor.id).count(),
@@ -520,12 +443,12 @@ fn recalled(stored: StoredMessage, anchor: Option<MessageId>) -> RecalledMessage
 }
 
 fn beginning(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < text.len() {
-        let omitted = text.chars().count() - SHOWN_CHARS;
-        shown.push_str(&format!("… [{omitted} more characters]"));
+    let shown = hermes_text::cut(text, SHOWN_CHARS);
+    if shown.len() == text.len() {
+        return text.to_owned();
     }
-    shown
+    let omitted = text.chars().count() - SHOWN_CHARS;
+    format!("{shown}… [{omitted} more characters]")
 }
 
 /// `January 02, 2026 at 03:04 PM`, in local time.

@@ -10,7 +10,6 @@ use hermes_store::rusqlite::params;
 
 use super::sql_fragments::session_mark;
 use super::{SessionStore, SessionTransaction};
-use crate::error::unknown_session;
 use crate::store::filter::SessionFilter;
 use crate::{Result, SessionId};
 
@@ -113,7 +112,7 @@ impl SessionTransaction<'_> {
         }
         for id in &all {
             if self.execute("DELETE FROM sessions WHERE id = ?1", params![id.as_str()])? == 0 {
-                return Err(unknown_session(id));
+                return Err(id.unknown());
             }
         }
         Ok(all)

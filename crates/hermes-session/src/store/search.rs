@@ -1,6 +1,7 @@
 //! Searching messages. A query that FTS5 rejects finds nothing instead of failing.
 
 use hermes_store::rusqlite::{Row, params};
+use hermes_text::cut;
 use serde::Serialize;
 
 use super::rows::SessionRow;
@@ -20,52 +21,30 @@ const SNIPPET_CHARS: usize = 120;
 /// The order of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchOrder {
-    /// Best match first.
     #[default]
     Relevance,
-    /// The newest first.
     Newest,
-    /// The oldest first.
     Oldest,
 }
 
 /// What to search for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
-    /// The search text.
     pub query: String,
     /// Only sessions of these sources; all if empty.
     pub sources: Vec<String>,
-    /// No sessions of these sources.
     pub excluded_sources: Vec<String>,
     /// Only messages of these roles; all if empty.
     pub roles: Vec<String>,
-    /// The order.
     pub order: SearchOrder,
-    /// Most hits.
-    pub limit: usize,
-    /// Hits to skip.
+    /// Maximum number of hits; all if none.
+    pub limit: Option<usize>,
     pub offset: usize,
-}
-
-impl Default for SearchRequest {
-    fn default() -> Self {
-        Self {
-            query: String::new(),
-            sources: Vec::new(),
-            excluded_sources: Vec::new(),
-            roles: Vec::new(),
-            order: SearchOrder::default(),
-            limit: 20,
-            offset: 0,
-        }
-    }
 }
 
 /// A message beside a hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Neighbour {
-    /// The author.
     pub role: String,
     /// The beginning of the text.
     pub content: String,
@@ -74,23 +53,16 @@ pub struct Neighbour {
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchHit {
-    /// The id.
     pub id: MessageId,
-    /// The session.
     pub session_id: SessionId,
-    /// The author.
     pub role: String,
     /// The text around the match, with the match between `>>>` and `<<<`.
     pub snippet: String,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// In a tool result: the name of the tool.
     pub tool_name: Option<String>,
-    /// Where the session comes from.
     pub source: String,
-    /// The model of the session.
     pub model: Option<String>,
-    /// When the session began.
     pub session_started: f64,
     /// Whether a summary replaces the message.
     pub compacted: bool,
@@ -153,7 +125,7 @@ impl SessionTransaction<'_> {
                 json(&request.excluded_sources),
                 json(&request.roles),
                 order,
-                super::count_of(request.limit),
+                request.limit.map_or(-1, super::count_of),
                 super::count_of(request.offset),
             ],
             hit,
@@ -181,11 +153,7 @@ impl SessionTransaction<'_> {
                     .map(|stored| MessageContent::decode(stored).text());
                 Ok(Neighbour {
                     role: columns.text("role").unwrap_or_default(),
-                    content: text
-                        .unwrap_or_default()
-                        .chars()
-                        .take(NEIGHBOUR_CHARS)
-                        .collect(),
+                    content: cut(&text.unwrap_or_default(), NEIGHBOUR_CHARS).to_owned(),
                 })
             },
         )

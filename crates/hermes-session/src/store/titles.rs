@@ -12,15 +12,8 @@ impl SessionStore {
     /// same conversation; a title of any other session is an error.
     pub fn set_title(&mut self, id: &SessionId, title: &str) -> Result<String> {
         let title = clean_title(title)?;
-        self.write(|transaction| {
-            transaction.must_exist(id)?;
-            transaction.free_title(id, &title)?;
-            transaction.execute(
-                "UPDATE sessions SET title = ?2 WHERE id = ?1",
-                params![id.as_str(), title],
-            )?;
-            Ok(title)
-        })
+        self.write(|transaction| transaction.set_title(id, &title))?;
+        Ok(title)
     }
 
     /// Sets the title of a session that has none: a generated title must not replace the user's.
@@ -28,22 +21,10 @@ impl SessionStore {
     pub fn set_title_if_none(&mut self, id: &SessionId, title: &str) -> Result<bool> {
         let title = clean_title(title)?;
         self.write(|transaction| {
-            transaction.must_exist(id)?;
-            let has_one = transaction
-                .row(
-                    "SELECT 1 FROM sessions WHERE id = ?1 AND title IS NOT NULL",
-                    params![id.as_str()],
-                    |_| Ok(()),
-                )?
-                .is_some();
-            if has_one {
+            if transaction.known_session(id)?.title.is_some() {
                 return Ok(false);
             }
-            transaction.free_title(id, &title)?;
-            transaction.execute(
-                "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title IS NULL",
-                params![id.as_str(), title],
-            )?;
+            transaction.set_title(id, &title)?;
             Ok(true)
         })
     }
@@ -80,6 +61,16 @@ impl SessionTransaction<'_> {
             .collect())
     }
 
+    fn set_title(&self, id: &SessionId, title: &str) -> Result<()> {
+        self.must_exist(id)?;
+        self.free_title(id, title)?;
+        self.execute(
+            "UPDATE sessions SET title = ?2 WHERE id = ?1",
+            params![id.as_str(), title],
+        )?;
+        Ok(())
+    }
+
     fn free_title(&self, id: &SessionId, title: &str) -> Result<()> {
         let holder = self.session_id(
             "SELECT id FROM sessions WHERE title = ?1 AND id <> ?2",
@@ -90,7 +81,7 @@ impl SessionTransaction<'_> {
         if !self.is_continued_by(&holder, id)? {
             return Err(Error::TitleTaken {
                 title: title.to_owned(),
-                holder,
+                holder: holder.to_string(),
             });
         }
         self.execute(

@@ -3,7 +3,7 @@
 
 use hermes_store::rusqlite::params;
 
-use super::{SessionStore, SessionTransaction};
+use super::SessionStore;
 use crate::message::{MessageRole, StoredMessage};
 use crate::{Result, SessionId};
 
@@ -12,7 +12,6 @@ use crate::{Result, SessionId};
 pub struct UndoneTurns {
     /// The user's message of the first undone turn, to be sent again or edited.
     pub message: StoredMessage,
-    /// Number of undone messages.
     pub count: usize,
 }
 
@@ -22,7 +21,7 @@ impl SessionStore {
     pub fn undo_turns(&mut self, id: &SessionId, turns: usize) -> Result<Option<UndoneTurns>> {
         self.write(|transaction| {
             transaction.must_exist(id)?;
-            let messages = transaction.messages(id, true)?;
+            let messages = transaction.active_messages(id)?;
             let sent: Vec<&StoredMessage> = messages
                 .iter()
                 .filter(|stored| {
@@ -33,28 +32,23 @@ impl SessionStore {
                 0 => None,
                 turns => sent.get(sent.len().saturating_sub(turns)),
             };
-            match first {
-                None => Ok(None),
-                Some(first) => transaction.deactivate_from(id, first).map(Some),
-            }
-        })
-    }
-}
-
-impl SessionTransaction<'_> {
-    fn deactivate_from(&self, id: &SessionId, first: &StoredMessage) -> Result<UndoneTurns> {
-        let count = self.execute(
-            "UPDATE messages SET active = 0 WHERE session_id = ?1 AND id >= ?2 AND active IS NOT 0",
-            params![id.as_str(), first.id.0],
-        )?;
-        self.execute(
-            "UPDATE sessions SET rewind_count = COALESCE(rewind_count, 0) + 1 WHERE id = ?1",
-            params![id.as_str()],
-        )?;
-        self.recount(id)?;
-        Ok(UndoneTurns {
-            message: first.clone(),
-            count,
+            let Some(first) = first else {
+                return Ok(None);
+            };
+            let count = transaction.execute(
+                "UPDATE messages SET active = 0
+                 WHERE session_id = ?1 AND id >= ?2 AND active IS NOT 0",
+                params![id.as_str(), first.id.0],
+            )?;
+            transaction.execute(
+                "UPDATE sessions SET rewind_count = COALESCE(rewind_count, 0) + 1 WHERE id = ?1",
+                params![id.as_str()],
+            )?;
+            transaction.recount(id)?;
+            Ok(Some(UndoneTurns {
+                message: (*first).clone(),
+                count,
+            }))
         })
     }
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use hermes_session::{
-    Compaction, ConversationStep, Error, LockAttempt, MessageId, SUMMARY_MARK, SearchRequest,
-    SessionMessage,
+    Compaction, ConversationStep, Error, LockAttempt, MessageId, MessageRole, SUMMARY_MARK,
+    SearchRequest, SessionMessage,
 };
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::test_store::{TestStore, call};
+use crate::test_store::{TestStore, all_ids, all_messages, call};
 
 const LEASE: Duration = Duration::from_mins(5);
 
@@ -35,7 +35,7 @@ fn undone_turns_stay_in_the_file_and_leave_the_conversation() {
             .message_count,
         4
     );
-    assert_eq!(test.store.all_messages(&id).unwrap().len(), 6);
+    assert_eq!(all_ids(&test.store, &id).len(), 6);
     let found = |test: &TestStore, query: &str| {
         let query = query.to_owned();
         test.store
@@ -80,6 +80,15 @@ fn turn_without_an_answer_can_be_undone() {
     assert_eq!(test.store.undo_turns(&id, 1).unwrap().unwrap().count, 1);
 }
 
+/// Text and calls of all messages but summaries.
+fn originals(all: &[Value]) -> Vec<(String, Value)> {
+    let text = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
+    all.iter()
+        .filter(|message| !text(message).starts_with(SUMMARY_MARK))
+        .map(|message| (text(message), message["tool_calls"].clone()))
+        .collect()
+}
+
 #[test]
 fn compaction_keeps_the_id_and_every_original() {
     let mut test = TestStore::new();
@@ -87,7 +96,10 @@ fn compaction_keeps_the_id_and_every_original() {
     for number in 0..12 {
         let name = format!("c{number}");
         let step = ConversationStep {
-            assistant: SessionMessage::calls(None, json!([call(&name, "terminal")])),
+            assistant: SessionMessage {
+                tool_calls: Some(json!([call(&name, "terminal")])),
+                ..SessionMessage::new(MessageRole::Assistant)
+            },
             results: vec![SessionMessage::tool_result(
                 name,
                 "terminal",
@@ -105,7 +117,7 @@ fn compaction_keeps_the_id_and_every_original() {
 
     let lock = test.lock_compaction(&id);
     assert!(matches!(
-        test.store.try_lock_compaction(&id, "you", LEASE).unwrap(),
+        test.store.try_lock_compaction(&id, "you", None, LEASE).unwrap(),
         LockAttempt::Held { holder, .. } if holder == "me"
     ));
     let middle: Vec<MessageId> = before[2..before.len() - 1].iter().map(|m| m.id).collect();
@@ -129,21 +141,18 @@ fn compaction_keeps_the_id_and_every_original() {
     let after = test.store.load_history(&id).unwrap().messages;
     assert_eq!(&after[3], tail);
     assert_eq!(after[0], before[0]);
-    let all = test.store.all_messages(&id).unwrap();
+    let all = all_messages(&test.store, &id);
     assert_eq!(all.len(), before.len() + 1);
-    let originals: Vec<&SessionMessage> = all
+    let said: Vec<(String, Value)> = before
         .iter()
-        .filter(|stored| !stored.message.is_summary())
-        .map(|stored| &stored.message)
+        .map(|stored| (stored.message.text(), json!(stored.message.tool_calls)))
         .collect();
-    let said: Vec<&SessionMessage> = before.iter().map(|stored| &stored.message).collect();
-    assert_eq!(originals, said);
-    let exported = test.store.export(&id).unwrap();
-    assert_eq!(exported["messages"][2]["tool_calls"][0]["id"], "c0");
-    assert_eq!(
-        all.iter().filter(|m| m.compacted && !m.active).count(),
-        middle.len()
-    );
+    assert_eq!(originals(&all), said);
+    assert_eq!(all[2]["tool_calls"][0]["id"], "c0");
+    let summarised = all
+        .iter()
+        .filter(|m| m["compacted"] == 1 && m["active"] == 0);
+    assert_eq!(summarised.count(), middle.len());
     // Who remembers the messages that were summarised cannot summarise them again.
     assert!(matches!(
         test.store.compact(&lock, &compaction),
@@ -217,7 +226,7 @@ fn search_index_follows_replaced_messages() {
         test.store
             .append_user(&id, &SessionMessage::user("next"))
             .unwrap(),
-        test.store.all_messages(&id).unwrap().last().unwrap().id
+        *all_ids(&test.store, &id).last().unwrap()
     );
     assert_eq!(test.texts(&id).last().unwrap(), "next");
 }
@@ -253,7 +262,10 @@ fn todo_list_outlives_the_summary_of_its_result() {
     let id = test.conversation(&["plan it"]);
     let items = json!([{"id": "1", "content": "x", "status": "pending"}]);
     let step = ConversationStep {
-        assistant: SessionMessage::calls(None, json!([call("c", "todo")])),
+        assistant: SessionMessage {
+            tool_calls: Some(json!([call("c", "todo")])),
+            ..SessionMessage::new(MessageRole::Assistant)
+        },
         results: vec![SessionMessage::tool_result(
             "c",
             "todo",
@@ -262,11 +274,11 @@ fn todo_list_outlives_the_summary_of_its_result() {
         usage: None,
     };
     test.store.append_step(&id, &step).unwrap();
-    let all = test.store.all_messages(&id).unwrap();
+    let all = all_ids(&test.store, &id);
     let lock = test.lock_compaction(&id);
     let compaction = Compaction {
-        replaced: vec![(all[1].id, SessionMessage::user(format!("{SUMMARY_MARK} x")))],
-        summarised: all[2..].iter().map(|m| m.id).collect(),
+        replaced: vec![(all[1], SessionMessage::user(format!("{SUMMARY_MARK} x")))],
+        summarised: all[2..].to_vec(),
         ..Compaction::default()
     };
     test.store.compact(&lock, &compaction).unwrap();
@@ -288,7 +300,10 @@ fn expired_or_orphaned_compaction_lock_is_taken_over() {
     let id = test.conversation(&["x"]);
     let dead = test.lock_compaction(&id);
     test.sql("UPDATE compression_locks SET expires_at = 1");
-    let LockAttempt::Taken(lock) = test.store.try_lock_compaction(&id, "alive", LEASE).unwrap()
+    let LockAttempt::Taken(lock) = test
+        .store
+        .try_lock_compaction(&id, "alive", None, LEASE)
+        .unwrap()
     else {
         panic!("an expired right was not taken over");
     };
@@ -301,12 +316,12 @@ fn expired_or_orphaned_compaction_lock_is_taken_over() {
     test.store.unlock_compaction(dead).unwrap();
     test.store.refresh_compaction_lock(&lock, LEASE).unwrap();
     let mut take = |gone: &str, holder: &str| {
-        test.store
-            .take_over_compaction_lock(&id, gone, holder, LEASE)
-            .unwrap()
+        let store = &mut test.store;
+        let attempt = store.try_lock_compaction(&id, holder, Some(gone), LEASE);
+        matches!(attempt.unwrap(), LockAttempt::Taken(_))
     };
-    assert_eq!(take("me", "third"), None);
-    assert!(take("alive", "third").is_some());
+    assert!(!take("me", "third"));
+    assert!(take("alive", "third"));
     assert!(matches!(
         test.store.refresh_compaction_lock(&lock, LEASE),
         Err(Error::CompactionLost { .. })
@@ -317,12 +332,14 @@ fn expired_or_orphaned_compaction_lock_is_taken_over() {
 fn failed_summary_pauses_compaction() {
     let mut test = TestStore::new();
     let id = test.conversation(&["x"]);
-    assert_eq!(test.store.compaction_pause(&id).unwrap(), None);
+    assert!(!test.store.is_compaction_paused(&id).unwrap());
     let pause = (Duration::from_mins(1), "no provider");
     test.store.set_compaction_pause(&id, Some(pause)).unwrap();
-    let stored = test.store.compaction_pause(&id).unwrap().unwrap();
-    assert!((stored.until - hermes_session::now() - 60.0).abs() < 30.0);
-    assert_eq!(stored.error.as_deref(), Some("no provider"));
+    assert!(test.store.is_compaction_paused(&id).unwrap());
+    let stored = test.store.export(&id).unwrap();
+    let until = stored["compression_failure_cooldown_until"].as_f64();
+    assert!((until.unwrap() - hermes_session::now() - 60.0).abs() < 30.0);
+    assert_eq!(stored["compression_failure_error"], "no provider");
     test.store.set_compaction_pause(&id, None).unwrap();
-    assert_eq!(test.store.compaction_pause(&id).unwrap(), None);
+    assert!(!test.store.is_compaction_paused(&id).unwrap());
 }

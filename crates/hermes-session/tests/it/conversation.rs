@@ -7,9 +7,9 @@ use hermes_session::{
     SessionMessage, SessionStore, UsageRecord,
 };
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::test_store::{call, new_session};
+use crate::test_store::{all_messages, call, new_session};
 
 #[test]
 fn stored_messages_are_loaded_unchanged() {
@@ -23,10 +23,9 @@ fn stored_messages_are_loaded_unchanged() {
         reasoning: Some("hm".to_owned()),
         reasoning_details: Some(json!([{"signature": "s"}])),
         finish_reason: Some("tool_calls".to_owned()),
-        ..SessionMessage::calls(
-            Some(MessageContent::from("looking")),
-            json!([call("a", "terminal"), call("b", "todo")]),
-        )
+        content: Some(MessageContent::from("looking")),
+        tool_calls: Some(json!([call("a", "terminal"), call("b", "todo")])),
+        ..SessionMessage::new(MessageRole::Assistant)
     };
     let step = ConversationStep {
         assistant: assistant.clone(),
@@ -120,8 +119,10 @@ fn step_without_all_results_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
-    let assistant =
-        SessionMessage::calls(None, json!([call("a", "terminal"), call("b", "terminal")]));
+    let assistant = SessionMessage {
+        tool_calls: Some(json!([call("a", "terminal"), call("b", "terminal")])),
+        ..SessionMessage::new(MessageRole::Assistant)
+    };
     for results in [
         vec![],
         vec![SessionMessage::tool_result("a", "terminal", "x")],
@@ -146,7 +147,7 @@ fn step_without_all_results_is_refused() {
             "{refused:?}"
         );
     }
-    assert_eq!(store.all_messages(&id).unwrap(), []);
+    assert_eq!(all_messages(&store, &id), [] as [Value; 0]);
 }
 
 #[test]
@@ -160,10 +161,16 @@ fn unanswered_calls_are_left_out_or_get_a_placeholder() {
             &[
                 SessionMessage::user("one"),
                 SessionMessage::tool_result("stray", "terminal", "whose?"),
-                SessionMessage::calls(None, json!([call("a", "terminal"), call("b", "read_file")])),
+                SessionMessage {
+                    tool_calls: Some(json!([call("a", "terminal"), call("b", "read_file")])),
+                    ..SessionMessage::new(MessageRole::Assistant)
+                },
                 SessionMessage::tool_result("a", "terminal", "done"),
                 SessionMessage::user("two"),
-                SessionMessage::calls(None, json!([call("c", "terminal"), call("d", "terminal")])),
+                SessionMessage {
+                    tool_calls: Some(json!([call("c", "terminal"), call("d", "terminal")])),
+                    ..SessionMessage::new(MessageRole::Assistant)
+                },
                 SessionMessage::tool_result("c", "terminal", "half"),
             ],
         )
@@ -204,7 +211,7 @@ fn unanswered_calls_are_left_out_or_get_a_placeholder() {
     let history = store.load_history(&id).unwrap();
     assert_eq!(history.messages.len(), 6);
     assert_eq!(history.messages[5].message.text(), "three");
-    assert_eq!(store.all_messages(&id).unwrap().len(), 8);
+    assert_eq!(all_messages(&store, &id).len(), 8);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn title_is_unique_and_finds_its_latest_variant() {
     );
     assert!(matches!(
         test.store.set_title(&second, "a title"),
-        Err(Error::TitleTaken { holder, .. }) if holder == first
+        Err(Error::TitleTaken { holder, .. }) if holder == first.as_str()
     ));
     // Again for the same session is no conflict.
     test.store.set_title(&first, "a title").unwrap();

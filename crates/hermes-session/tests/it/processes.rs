@@ -50,10 +50,10 @@ fn given_home() -> Option<PathBuf> {
 fn step(number: usize) -> ConversationStep {
     let (a, b) = (format!("a{number}"), format!("b{number}"));
     ConversationStep {
-        assistant: SessionMessage::calls(
-            None,
-            json!([call(&a, "terminal"), call(&b, "read_file")]),
-        ),
+        assistant: SessionMessage {
+            tool_calls: Some(json!([call(&a, "terminal"), call(&b, "read_file")])),
+            ..SessionMessage::new(MessageRole::Assistant)
+        },
         results: vec![
             SessionMessage::tool_result(
                 a,

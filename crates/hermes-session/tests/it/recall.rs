@@ -6,7 +6,7 @@ use hermes_session::{
 };
 use pretty_assertions::assert_eq;
 
-use crate::test_store::TestStore;
+use crate::test_store::{TestStore, all_ids};
 
 fn about(query: &str, current: Option<&SessionId>) -> DiscoverRequest {
     DiscoverRequest {
@@ -92,12 +92,11 @@ fn undone_messages_are_not_recalled_and_long_ones_are_shortened() {
     let mut test = TestStore::new();
     let long = format!("zebra {}", "x".repeat(5_000));
     let id = test.conversation(&["first", &long, "last"]);
-    let messages = test.store.all_messages(&id).unwrap();
+    let messages = all_ids(&test.store, &id);
     test.store.undo_turns(&id, 1).unwrap();
     let found = &test.store.discover(&about("zebra", None)).unwrap()[0];
     let shown: Vec<MessageId> = found.messages.iter().map(|message| message.id).collect();
-    let expected: Vec<MessageId> = messages[..4].iter().map(|message| message.id).collect();
-    assert_eq!(shown, expected);
+    assert_eq!(shown, messages[..4]);
     assert!(
         found.messages[2]
             .content
@@ -129,25 +128,21 @@ fn scroll_returns_the_messages_around_one() {
     let mut test = TestStore::new();
     let id = test.conversation(&["one", "two", "three", "four"]);
     let other = test.conversation(&["elsewhere"]);
-    let messages = test.store.all_messages(&id).unwrap();
+    let messages = all_ids(&test.store, &id);
     let at = |around: MessageId, window| ScrollRequest {
         session: id.clone(),
         around,
         window,
         current: Some(other.clone()),
     };
-    let window = test.store.scroll(&at(messages[2].id, 2)).unwrap();
+    let window = test.store.scroll(&at(messages[2], 2)).unwrap();
     let shown: Vec<MessageId> = window.messages.iter().map(|m| m.id).collect();
-    let expected: Vec<MessageId> = messages[..5].iter().map(|m| m.id).collect();
-    assert_eq!(shown, expected);
+    assert_eq!(shown, messages[..5]);
     assert_eq!((window.messages_before, window.messages_after), (2, 2));
     // Nothing before the first, and no more than twenty on either side.
-    let window = test.store.scroll(&at(messages[0].id, 500)).unwrap();
+    let window = test.store.scroll(&at(messages[0], 500)).unwrap();
     assert_eq!((window.messages_before, window.messages_after), (0, 7));
-    for wrong in [
-        MessageId(9999),
-        test.store.all_messages(&other).unwrap()[0].id,
-    ] {
+    for wrong in [MessageId(9999), all_ids(&test.store, &other)[0]] {
         assert!(matches!(
             test.store.scroll(&at(wrong, 5)),
             Err(Error::UnknownMessage { .. })
@@ -155,7 +150,7 @@ fn scroll_returns_the_messages_around_one() {
     }
     let own = ScrollRequest {
         current: Some(id.clone()),
-        ..at(messages[0].id, 5)
+        ..at(messages[0], 5)
     };
     assert!(matches!(
         test.store.scroll(&own),
@@ -168,13 +163,7 @@ fn summarised_messages_can_be_recalled_in_their_own_conversation() {
     let mut test = TestStore::new();
     let id = test.conversation(&["the old password policy", "more"]);
     let lock = test.lock_compaction(&id);
-    let ids: Vec<MessageId> = test
-        .store
-        .all_messages(&id)
-        .unwrap()
-        .iter()
-        .map(|m| m.id)
-        .collect();
+    let ids = all_ids(&test.store, &id);
     let summary = SessionMessage::user(format!("{SUMMARY_MARK} talk of rules"));
     let compaction = Compaction {
         replaced: vec![(ids[0], summary)],
@@ -203,10 +192,13 @@ fn browse_lists_the_latest_without_the_current_conversation() {
     test.conversation_from("subagent", &["hidden"]);
     let asking = test.conversation(&["asking"]);
     let browsed = test.store.browse(5, Some(&asking)).unwrap();
-    let ids: Vec<&SessionId> = browsed.iter().map(|b| &b.session_id).collect();
+    let ids: Vec<&SessionId> = browsed.iter().map(|b| &b.session.id).collect();
     assert_eq!(ids, [&second, &first]);
     assert_eq!(
-        (browsed[0].preview.as_str(), browsed[0].message_count),
+        (
+            browsed[0].preview.as_str(),
+            browsed[0].session.counters.message_count
+        ),
         ("second", 2)
     );
     assert_eq!(test.store.browse(1, Some(&asking)).unwrap().len(), 1);

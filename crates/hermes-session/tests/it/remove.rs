@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hermes_session::{
-    AutoPrune, AutoPruned, ConversationStep, Error, ListRequest, NewSession, SessionEndReason,
+    AutoPrune, ConversationStep, Error, ListRequest, MessageRole, NewSession, SessionEndReason,
     SessionFilter, SessionId, SessionMessage, UsageRecord,
 };
 use hermes_store::rusqlite::Connection;
@@ -273,9 +273,9 @@ fn prune_deletes_only_ended_sessions() {
     };
     assert_eq!(
         test.store.prune_if_due(&rules).unwrap(),
-        AutoPruned::Done(vec![id("old")])
+        Some(vec![id("old")])
     );
-    assert_eq!(test.store.prune_if_due(&rules).unwrap(), AutoPruned::NotDue);
+    assert_eq!(test.store.prune_if_due(&rules).unwrap(), None);
     let stamp: String = Connection::open(test.store.path())
         .unwrap()
         .query_row(
@@ -290,10 +290,7 @@ fn prune_deletes_only_ended_sessions() {
         test.sql(&format!(
             "UPDATE state_meta SET value = '{odd}' WHERE key = 'last_auto_prune'"
         ));
-        assert_eq!(
-            test.store.prune_if_due(&rules).unwrap(),
-            AutoPruned::Done(vec![])
-        );
+        assert_eq!(test.store.prune_if_due(&rules).unwrap(), Some(vec![]));
     }
     assert_eq!(
         test.store.prune(&SessionFilter::default()).unwrap(),
@@ -328,11 +325,11 @@ fn killed_session_counts_as_ended_after_a_silent_week() {
     };
     assert_eq!(
         test.store.prune_if_due(&rules(9)).unwrap(),
-        AutoPruned::Done(vec![id("old")])
+        Some(vec![id("old")])
     );
     assert_eq!(
         test.store.prune_if_due(&rules(7)).unwrap(),
-        AutoPruned::Done(vec![id("open")])
+        Some(vec![id("open")])
     );
 }
 
@@ -374,7 +371,10 @@ fn export_contains_every_column_and_message() {
     let calls = json!([call("a", "terminal")]);
     let parts = hermes_session::MessageContent::Parts(json!([{"type": "text", "text": "x"}]));
     let step = ConversationStep {
-        assistant: SessionMessage::calls(None, calls.clone()),
+        assistant: SessionMessage {
+            tool_calls: Some(calls.clone()),
+            ..SessionMessage::new(MessageRole::Assistant)
+        },
         results: vec![SessionMessage::tool_result("a", "terminal", parts)],
         usage: None,
     };

@@ -1,7 +1,7 @@
 //! Full-text search over what was said and done.
 
 use hermes_session::{
-    ConversationStep, MessageContent, SearchOrder, SearchRequest, SessionMessage,
+    ConversationStep, MessageContent, MessageRole, SearchOrder, SearchRequest, SessionMessage,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -124,7 +124,10 @@ fn search_covers_tool_calls_and_parts() {
         .append_step(
             &id,
             &ConversationStep {
-                assistant: SessionMessage::calls(None, calls),
+                assistant: SessionMessage {
+                    tool_calls: Some(calls),
+                    ..SessionMessage::new(MessageRole::Assistant)
+                },
                 results: vec![SessionMessage::tool_result(
                     "a",
                     "terminal",
@@ -162,7 +165,7 @@ fn search_filters_orders_and_pages() {
     );
     let oldest = SearchRequest {
         order: SearchOrder::Oldest,
-        limit: 1,
+        limit: Some(1),
         offset: 1,
         ..cli.clone()
     };

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_session::{
-    CompactionLock, ConversationStep, LockAttempt, NewSession, SessionId, SessionMessage,
-    SessionStore,
+    CompactionLock, ConversationStep, LockAttempt, MessageId, MessageRole, NewSession, SessionId,
+    SessionMessage, SessionStore,
 };
 use hermes_store::rusqlite::Connection;
 use serde_json::{Value, json};
@@ -34,7 +34,10 @@ impl TestStore {
                 .append_user(&id, &SessionMessage::user(*text))
                 .unwrap();
             let step = ConversationStep {
-                assistant: SessionMessage::assistant(format!("answer to {text}")),
+                assistant: SessionMessage {
+                    content: Some(format!("answer to {text}").into()),
+                    ..SessionMessage::new(MessageRole::Assistant)
+                },
                 results: Vec::new(),
                 usage: None,
             };
@@ -46,7 +49,11 @@ impl TestStore {
     /// The right to compact a session, as somebody called `me`.
     pub(crate) fn lock_compaction(&mut self, id: &SessionId) -> CompactionLock {
         let lease = Duration::from_mins(5);
-        let lock = match self.store.try_lock_compaction(id, "me", lease).unwrap() {
+        let lock = match self
+            .store
+            .try_lock_compaction(id, "me", None, lease)
+            .unwrap()
+        {
             LockAttempt::Taken(lock) => Some(lock),
             LockAttempt::Held { .. } => None,
         };
@@ -62,6 +69,21 @@ impl TestStore {
         let history = self.store.load_history(id).unwrap();
         history.messages.iter().map(|m| m.message.text()).collect()
     }
+}
+
+/// All messages of a session, also inactive ones, as they are exported.
+pub(crate) fn all_messages(store: &SessionStore, id: &SessionId) -> Vec<Value> {
+    let exported = store.export(id).unwrap();
+    exported["messages"].as_array().unwrap().clone()
+}
+
+/// The ids of all messages of a session.
+pub(crate) fn all_ids(store: &SessionStore, id: &SessionId) -> Vec<MessageId> {
+    let messages = all_messages(store, id);
+    let ids = messages
+        .iter()
+        .map(|message| message["id"].as_i64().unwrap());
+    ids.map(MessageId).collect()
 }
 
 pub(crate) fn new_session(source: &str) -> NewSession {

@@ -2,47 +2,31 @@
 //!
 //! Start-up files of the user's shell there may print things; everything before the mark is theirs.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 pub(super) const MARK: &str = "hermes-archive-follows";
 /// What start-up files may print.
-const MAX_BEFORE: usize = 256 * 1024;
+const MAX_BEFORE: u64 = 256 * 1024;
 
 /// Reads up to the mark; false if the stream ends without it.
 pub(super) fn skip_to_mark(reader: &mut impl BufRead) -> io::Result<bool> {
-    let (mut line, mut before) = (Vec::new(), 0);
-    loop {
-        let buffer = match reader.fill_buf() {
-            Ok(buffer) => buffer,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if buffer.is_empty() {
-            return Ok(false);
+    let mut before = reader.take(MAX_BEFORE);
+    let mut line = Vec::new();
+    while before.read_until(b'\n', &mut line)? > 0 {
+        if line.strip_suffix(b"\n") == Some(MARK.as_bytes()) {
+            return Ok(true);
         }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let taken = buffer
-            .get(..end.unwrap_or(buffer.len()))
-            .unwrap_or_default();
-        line.extend_from_slice(taken);
-        let count = taken.len() + usize::from(end.is_some());
-        reader.consume(count);
-        before += count;
-        if end.is_some() {
-            if line == MARK.as_bytes() {
-                return Ok(true);
-            }
-            line.clear();
-        }
-        if before > MAX_BEFORE {
-            return Err(io::Error::other("it begins with something else"));
-        }
+        line.clear();
     }
+    if before.limit() == 0 {
+        return Err(io::Error::other("it begins with something else"));
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufReader, Read};
+    use std::io::BufReader;
 
     use super::*;
 

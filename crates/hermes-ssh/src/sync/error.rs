@@ -1,5 +1,7 @@
 //! Why files could not be brought there or back.
 
+use std::io;
+
 use crate::diagnosis::{Cause, SSH_FAILED, cause_of, words};
 use hermes_terminal::carried_files::Unlistable;
 use hermes_terminal::remote::TransportError;
@@ -9,56 +11,60 @@ pub(super) const NO_TAR: i32 = 97;
 pub(super) const NOTHING_THERE: i32 = 98;
 pub(super) const TOO_LARGE: i32 = 99;
 
+/// Most that is fetched.
+pub(super) const MAX_FETCHED: u64 = 2 * 1024 * 1024 * 1024;
+
 /// A transfer that did not happen. Nothing here or there has been recorded as done.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum SyncError {
-    #[error("files for {host} cannot be listed: {source}")]
-    Unlistable { host: String, source: Unlistable },
-    #[error("files for {host}: {source}")]
-    File {
-        host: String,
-        source: hermes_fs::Error,
+    Unlistable(Unlistable),
+    File(hermes_fs::Error),
+    Client(hermes_proc::Error),
+    NoTar {
+        action: &'static str,
     },
-    #[error("files for {host}: {source}")]
-    Client {
-        host: String,
-        source: hermes_proc::Error,
-    },
-    #[error("files cannot be {action} {host}: there is no tar")]
-    NoTar { host: String, action: &'static str },
-    #[error("files cannot be {action} {host}: {words}")]
     Refused {
-        host: String,
         action: &'static str,
         words: String,
         is_passing: bool,
     },
-    #[error("the files at {host} are more than {limit} bytes; nothing was fetched")]
-    TooLarge { host: String, limit: u64 },
-    #[error(
-        "the archive from {host} names '{name}', which leads out of its directory; nothing was fetched"
-    )]
-    UnsafeName { host: String, name: String },
-    #[error("the archive from {host} cannot be read: {detail}; nothing was fetched")]
-    Broken { host: String, detail: String },
+    /// The files there are more than [`MAX_FETCHED`].
+    TooLarge,
+    /// A name of the archive leads out of its directory.
+    UnsafeName(String),
+    /// The archive ended or made no sense.
+    Broken(String),
 }
 
 /// The direction of a transfer, as part of a sentence.
 pub(super) const SENT: &str = "brought to";
 pub(super) const FETCHED: &str = "fetched from";
 
+impl From<hermes_fs::Error> for SyncError {
+    fn from(source: hermes_fs::Error) -> Self {
+        Self::File(source)
+    }
+}
+
+impl From<hermes_proc::Error> for SyncError {
+    fn from(source: hermes_proc::Error) -> Self {
+        Self::Client(source)
+    }
+}
+
+/// What is read from the other side is the archive.
+impl From<io::Error> for SyncError {
+    fn from(source: io::Error) -> Self {
+        Self::Broken(source.to_string())
+    }
+}
+
 impl SyncError {
     /// What a client meant that ended like this.
-    pub(super) fn of_client(
-        host: &str,
-        action: &'static str,
-        code: Option<i32>,
-        stderr: &[u8],
-    ) -> Self {
+    pub(super) fn of_client(action: &'static str, code: Option<i32>, stderr: &[u8]) -> Self {
         let stderr = String::from_utf8_lossy(stderr);
-        let host = host.to_owned();
         if code == Some(NO_TAR) {
-            return Self::NoTar { host, action };
+            return Self::NoTar { action };
         }
         let said = words(&stderr);
         let is_passing = match code {
@@ -69,7 +75,6 @@ impl SyncError {
             None => true,
         };
         Self::Refused {
-            host,
             action,
             words: match (said.is_empty(), code) {
                 (false, _) => said,
@@ -84,60 +89,70 @@ impl SyncError {
     /// Whether the same may work in a moment.
     pub(super) fn is_passing(&self) -> bool {
         match self {
-            Self::Client { source, .. } => matches!(source, hermes_proc::Error::Deadline { .. }),
+            Self::Client(source) => matches!(source, hermes_proc::Error::Deadline { .. }),
             Self::Refused { is_passing, .. } => *is_passing,
-            Self::Broken { .. } => true,
-            Self::Unlistable { .. }
-            | Self::File { .. }
-            | Self::NoTar { .. }
-            | Self::TooLarge { .. }
-            | Self::UnsafeName { .. } => false,
+            other => matches!(other, Self::Broken(_)),
         }
     }
 
-    fn hint(&self) -> Option<String> {
+    pub(super) fn message(&self, host: &str) -> String {
         match self {
-            Self::NoTar { host, .. } => Some(format!("install the package tar at {host}")),
-            Self::Refused { host, .. } => Some(format!(
-                "check ~/.hermes at {host}: its owner, and whether the disk is full or read-only"
-            )),
-            Self::TooLarge { host, .. } => Some(format!(
-                "remove what is not needed from ~/.hermes/skills and ~/.hermes/cache at {host}"
-            )),
-            Self::UnsafeName { host, .. } | Self::Broken { host, .. } => Some(format!(
-                "look at what `tar` is at {host}; files there are not trusted"
-            )),
-            Self::File { source, .. } => source.hint(),
-            Self::Client { source, .. } => source.hint(),
-            Self::Unlistable {
-                source: Unlistable::Directory(error),
-                ..
-            } => error.hint(),
-            Self::Unlistable {
-                source: Unlistable::TooMany { root },
-                ..
-            } => Some(format!("move what is no skill out of {}", root.display())),
+            Self::Unlistable(source) => format!("could not list the files for {host}: {source}"),
+            Self::File(source) => format!("files for {host}: {source}"),
+            Self::Client(source) => format!("files for {host}: {source}"),
+            Self::NoTar { action } => {
+                format!("files cannot be {action} {host}: tar is not installed")
+            }
+            Self::Refused { action, words, .. } => {
+                format!("files cannot be {action} {host}: {words}")
+            }
+            Self::TooLarge => {
+                format!("the files on {host} exceed {MAX_FETCHED} bytes; nothing was fetched")
+            }
+            Self::UnsafeName(name) => format!(
+                "the archive from {host} contains '{name}', which points outside its directory; \
+                 nothing was fetched"
+            ),
+            Self::Broken(detail) => {
+                format!("could not read the archive from {host}: {detail}; nothing was fetched")
+            }
         }
     }
 
-    fn is_missing_part(&self) -> bool {
-        match self {
-            Self::Client { .. } | Self::NoTar { .. } | Self::Refused { .. } => true,
-            Self::File { source, .. } => source.is_storage_full(),
-            Self::Unlistable { .. }
-            | Self::TooLarge { .. }
-            | Self::UnsafeName { .. }
-            | Self::Broken { .. } => false,
-        }
+    fn hint(&self, host: &str) -> Option<String> {
+        Some(match self {
+            Self::NoTar { .. } => format!("install the package tar on {host}"),
+            Self::Refused { .. } => format!(
+                "check ~/.hermes on {host}: its owner, and whether the disk is full or read-only"
+            ),
+            Self::TooLarge => {
+                format!("remove unneeded files from ~/.hermes/skills and ~/.hermes/cache on {host}")
+            }
+            Self::UnsafeName(_) | Self::Broken(_) => {
+                format!("check which `tar` is installed on {host}; its output is not trusted")
+            }
+            Self::File(source) | Self::Unlistable(Unlistable::Directory(source)) => {
+                return source.hint();
+            }
+            Self::Client(source) => return source.hint(),
+            Self::Unlistable(Unlistable::TooMany { root }) => {
+                format!("move files that are not skills out of {}", root.display())
+            }
+        })
     }
-}
 
-impl From<SyncError> for TransportError {
-    fn from(error: SyncError) -> Self {
-        Self {
-            message: error.to_string(),
-            hint: error.hint(),
-            is_missing_part: error.is_missing_part(),
+    /// The error of a transfer with this host.
+    pub(crate) fn into_transport(self, host: &str) -> TransportError {
+        TransportError {
+            message: self.message(host),
+            hint: self.hint(host),
+            is_missing_part: match &self {
+                Self::Client(_) | Self::NoTar { .. } | Self::Refused { .. } => true,
+                Self::File(source) => source.is_storage_full(),
+                Self::Unlistable(_) | Self::TooLarge | Self::UnsafeName(_) | Self::Broken(_) => {
+                    false
+                }
+            },
         }
     }
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hermes_fs::{FileLock, LockOptions, Staging};
-use hermes_proc::StreamedChild;
 
-use super::error::{FETCHED, NOTHING_THERE, SENT, SyncError, TOO_LARGE};
-use super::incoming::{Expected, Received, Stop, receive};
+use super::error::{FETCHED, MAX_FETCHED, NOTHING_THERE, SENT, SyncError, TOO_LARGE};
+use super::incoming::{Expected, Received, receive};
 use super::manifest::{Manifest, Stamp};
 use super::merge::{Destinations, PulledBack, merge};
 use super::outgoing::write_archive;
@@ -19,11 +18,9 @@ use crate::client::SshClient;
 use crate::diagnosis::SSH_FAILED;
 use crate::surroundings::SshTiming;
 use hermes_fs::random_hex;
-use hermes_terminal::carried_files::{CarriedRequest, CarriedRoot, files_of};
+use hermes_terminal::carried_files::{CarriedRequest, files_of};
 use hermes_terminal::environment::tell_once;
 
-/// Most that is fetched.
-const MAX_FETCHED: u64 = 2 * 1024 * 1024 * 1024;
 /// How long a command waits for another process that is at it.
 const PUSH_WAIT: Duration = Duration::from_secs(10);
 
@@ -42,13 +39,13 @@ pub(crate) struct There<'a> {
     pub(crate) home: &'a str,
 }
 
-impl There<'_> {
+impl<'a> There<'a> {
     fn base(&self) -> String {
         format!("{}/.hermes", self.home)
     }
 
-    fn host(&self) -> String {
-        self.client.target().to_owned()
+    fn host(&self) -> &'a str {
+        self.client.target()
     }
 }
 
@@ -103,18 +100,10 @@ impl FileSync {
     }
 
     fn push_now(&mut self, there: There<'_>, request: &CarriedRequest) -> Result<(), SyncError> {
-        let host = there.host();
-        let in_file = |source| SyncError::File {
-            host: host.clone(),
-            source,
-        };
-        let _lock = lock(&request.hermes_home, PUSH_WAIT).map_err(in_file)?;
+        let _lock = lock(&request.hermes_home, PUSH_WAIT)?;
         let carried = request.resolve();
         tell_once(&carried.warnings);
-        let files = files_of(&carried.roots).map_err(|source| SyncError::Unlistable {
-            host: host.clone(),
-            source,
-        })?;
+        let files = files_of(&carried.roots).map_err(SyncError::Unlistable)?;
         let path = Manifest::path(&request.hermes_home, &self.id);
         let mut manifest = Manifest::load(&path, &request.hermes_home);
         let mut once_there = Vec::new();
@@ -124,31 +113,24 @@ impl FileSync {
             self.is_checked = true;
         }
         let plan = PushPlan::new(files, &manifest, &once_there);
-        let unnamed = plan.unnamed.iter().map(|path| {
-            format!(
-                "{} does not go along: its name is not UTF-8",
-                path.display()
-            )
-        });
+        let unnamed = plan
+            .unnamed
+            .iter()
+            .map(|path| format!("{} was not copied: its name is not UTF-8", path.display()));
         tell_once(&unnamed.collect::<Vec<_>>());
         if plan.is_empty() {
             return Ok(());
         }
         self.send(there, &plan, &mut manifest)?;
-        manifest.save(&path, &request.hermes_home).map_err(in_file)
+        Ok(manifest.save(&path, &request.hermes_home)?)
     }
 
     fn read_stamp(&self, there: There<'_>) -> Result<Option<Stamp>, SyncError> {
         let line = scripts::show_stamp(&there.base());
-        let captured = there.client.run(&line, self.timing.question);
-        let captured = captured.map_err(|source| SyncError::Client {
-            host: there.host(),
-            source,
-        })?;
+        let captured = there.client.run(&line, self.timing.question)?;
         let code = captured.status.code();
         if code == Some(SSH_FAILED) || code.is_none() {
-            let host = there.host();
-            return Err(SyncError::of_client(&host, SENT, code, &captured.stderr));
+            return Err(SyncError::of_client(SENT, code, &captured.stderr));
         }
         Ok(Stamp::find_in(&String::from_utf8_lossy(&captured.stdout)))
     }
@@ -160,35 +142,28 @@ impl FileSync {
         manifest: &mut Manifest,
     ) -> Result<(), SyncError> {
         let host = there.host();
-        let by_client = |source| SyncError::Client {
-            host: host.clone(),
-            source,
-        };
         let stamp = Stamp::next(manifest.stamp.as_ref());
         let line = scripts::receive(&there.base(), &random_hex(12));
         let started = Instant::now();
-        let mut child = there
-            .client
-            .start(&line, self.timing.transfer)
-            .map_err(by_client)?;
+        let mut child = there.client.start(&line, self.timing.transfer)?;
         let written = write_archive(&mut child, plan, &stamp);
-        let captured = child.finish().map_err(by_client)?;
+        let captured = child.finish()?;
         let code = captured.status.code();
         let sent = match written {
             Ok(sent) if captured.status.success() => sent,
             // Whoever stops reading says why.
             Ok(_) | Err(_) => {
-                return Err(SyncError::of_client(&host, SENT, code, &captured.stderr));
+                return Err(SyncError::of_client(SENT, code, &captured.stderr));
             }
         };
         let left_out = sent.left_out.iter();
-        let left_out = left_out.map(|reason| format!("left out of what goes to {host}: {reason}"));
+        let left_out = left_out.map(|reason| format!("not copied to {host}: {reason}"));
         tell_once(&left_out.collect::<Vec<_>>());
         tracing::debug!(
             files = sent.files.len(),
             removed = plan.remove.len(),
             milliseconds = started.elapsed().as_millis(),
-            "brought files to {host}"
+            "copied files to {host}"
         );
         for gone in &plan.remove {
             manifest.files.remove(gone);
@@ -214,7 +189,8 @@ impl FileSync {
             let Some(pause) = pauses.next().filter(|_| error.is_passing()) else {
                 return Err(error);
             };
-            tracing::warn!("{error}; tried again in {} s", pause.as_secs());
+            let reason = error.message(there.host());
+            tracing::warn!("{reason}; retrying in {} s", pause.as_secs());
             std::thread::sleep(*pause);
         }
     }
@@ -224,57 +200,53 @@ impl FileSync {
         there: There<'_>,
         request: &CarriedRequest,
     ) -> Result<PulledBack, SyncError> {
-        let host = there.host();
-        let in_file = |source| SyncError::File {
-            host: host.clone(),
-            source,
-        };
         let home = &request.hermes_home;
         let path = Manifest::path(home, &self.id);
         // Before anything has been brought there, nothing of ours can come back.
         if Manifest::load(&path, home).stamp.is_none() {
             return Ok(PulledBack::default());
         }
-        let _lock = lock(home, self.timing.transfer + PUSH_WAIT).map_err(in_file)?;
+        let _lock = lock(home, self.timing.transfer + PUSH_WAIT)?;
         let mut manifest = Manifest::load(&path, home);
         let carried = request.resolve();
-        let destinations = Destinations::new(&carried.roots);
+        let destinations = Destinations(&carried.roots);
         let parent = home.join("cache/sync");
         if let Err(error) = Staging::sweep(&parent, "pull") {
-            tracing::warn!("what an earlier transfer left stays: {error}");
+            tracing::warn!("could not remove the remains of an earlier transfer: {error}");
         }
-        let staging = Staging::begin(&parent, "pull").map_err(in_file)?;
+        let staging = Staging::begin(&parent, "pull")?;
         let fetched = self.fetch(there, &manifest, &destinations, staging.path())?;
         let Some((received, is_complete)) = fetched else {
             return Ok(PulledBack::default());
         };
-        let is_ours = |found: &Stamp| {
-            let own = manifest.stamp.as_ref();
-            own.is_some_and(|own| own.home == found.home)
-        };
         // It is asked for before all files, so an archive without it is none.
         let Some(found) = &received.stamp else {
-            let detail = "it has no stamp".to_owned();
-            return Err(SyncError::Broken { host, detail });
+            return Err(SyncError::Broken("it has no stamp".to_owned()));
         };
-        if !is_ours(found) {
+        let own = manifest.stamp.as_ref();
+        if own.is_none_or(|own| own.home != found.home) {
             return Ok(PulledBack {
                 warnings: vec![format!(
-                    "nothing was fetched from {host}: another Hermes home has brought its files \
-                     there"
+                    "nothing was fetched from {}: its files belong to another Hermes home",
+                    there.host()
                 )],
                 ..PulledBack::default()
             });
         }
         if is_complete {
-            forget_absent(&mut manifest, &received, &carried.roots);
+            // Files that were removed there are brought again next time: removing is not passed on
+            // from there.
+            let is_there = |path: &String| received.present.contains(path);
+            manifest
+                .files
+                .retain(|path, _| !destinations.has(path) || is_there(path));
         }
         let time = jiff::Timestamp::now()
             .strftime("%Y%m%dT%H%M%SZ")
             .to_string();
         let merged = merge(received, &destinations, &mut manifest, &time);
-        manifest.save(&path, home).map_err(in_file)?;
-        merged.map_err(in_file)
+        manifest.save(&path, home)?;
+        Ok(merged?)
     }
 
     /// What is there, and whether that is all; `None` if there is nothing.
@@ -289,15 +261,10 @@ impl FileSync {
         let nonce = random_hex(12);
         let directories = destinations.directories();
         let line = scripts::send(&there.base(), &nonce, &directories, MAX_FETCHED);
-        let by_client = |source| SyncError::Client {
-            host: host.clone(),
-            source,
-        };
-        let started = there.client.start(&line, self.timing.transfer);
-        let mut child = started.map_err(by_client)?;
+        let mut child = there.client.start(&line, self.timing.transfer)?;
         if let Err(error) = child.write_all(destinations.listing(manifest).as_bytes()) {
             // It does not compare, or it has ended and tells why below.
-            tracing::debug!("{host} does not read the list of files: {error}");
+            tracing::debug!("could not send the list of files to {host}: {error}");
         }
         child.close_input();
         let expected = Expected {
@@ -306,45 +273,22 @@ impl FileSync {
             listing: &scripts::listing(&nonce),
             limit: MAX_FETCHED,
         };
-        let received = receive(&mut child, into, &expected);
-        let too_large = || SyncError::TooLarge {
-            host: host.clone(),
-            limit: MAX_FETCHED,
+        let received = match receive(&mut child, into, &expected) {
+            Ok(received) => Ok(received),
+            Err(SyncError::Broken(detail)) => Err(detail),
+            Err(error) => return Err(error),
         };
-        match received {
-            Err(Stop::TooLarge) => Err(too_large()),
-            Err(Stop::Unsafe(name)) => Err(SyncError::UnsafeName { host, name }),
-            Err(Stop::File(source)) => Err(SyncError::File { host, source }),
-            Err(Stop::Stream(error)) => match ended(child).map_err(by_client)? {
-                (Some(0), _) => Err(SyncError::Broken {
-                    host,
-                    detail: error.to_string(),
-                }),
-                (Some(NOTHING_THERE), _) => Ok(None),
-                (Some(TOO_LARGE), _) => Err(too_large()),
-                (code, stderr) => Err(SyncError::of_client(&host, FETCHED, code, &stderr)),
-            },
-            Ok(received) => match ended(child).map_err(by_client)? {
-                (Some(0), _) => Ok(Some((received, true))),
-                // A file that changed or could not be read while `tar` was at it.
-                (Some(1), _) => Ok(Some((received, false))),
-                (code, stderr) => Err(SyncError::of_client(&host, FETCHED, code, &stderr)),
-            },
+        let captured = child.finish()?;
+        match (received, captured.status.code()) {
+            (Ok(received), Some(0)) => Ok(Some((received, true))),
+            // A file that changed or could not be read while `tar` was at it.
+            (Ok(received), Some(1)) => Ok(Some((received, false))),
+            (Err(detail), Some(0)) => Err(SyncError::Broken(detail)),
+            (Err(_), Some(NOTHING_THERE)) => Ok(None),
+            (Err(_), Some(TOO_LARGE)) => Err(SyncError::TooLarge),
+            (_, code) => Err(SyncError::of_client(FETCHED, code, &captured.stderr)),
         }
     }
-}
-
-fn ended(child: StreamedChild) -> hermes_proc::Result<(Option<i32>, Vec<u8>)> {
-    let captured = child.finish()?;
-    Ok((captured.status.code(), captured.stderr))
-}
-
-/// Files that were removed there are brought again next time: removing is not passed on from there.
-fn forget_absent(manifest: &mut Manifest, received: &Received, roots: &[CarriedRoot]) {
-    let destinations = Destinations::new(roots);
-    manifest
-        .files
-        .retain(|path, _| !destinations.has(path) || received.present.contains(path));
 }
 
 /// One process at a time moves files of a home.

@@ -11,12 +11,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use hermes_fs::{TarExtensions, TarKind, TarMember};
-use sha2::{Digest, Sha256};
 
 use super::archive_mark::skip_to_mark;
+use super::error::SyncError;
 use super::manifest::{Manifest, Stamp};
 use super::scripts::{STAMP, name_in};
-use crate::digest::{digest_of, digits};
+use crate::digest::{digest_of, digest_stream};
 
 /// Files up to this size are compared before anything is written.
 const COMPARE_FIRST: u64 = 1024 * 1024;
@@ -33,7 +33,6 @@ pub(super) struct Incoming {
     pub(super) remote_path: String,
     /// Where its content lies here for the moment.
     pub(super) staged: PathBuf,
-    /// SHA-256, hexadecimal.
     pub(super) hash: String,
     pub(super) mode: u32,
 }
@@ -49,25 +48,6 @@ pub(super) struct Received {
     pub(super) ignored: Vec<String>,
 }
 
-/// Why an archive was put down.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// A name leads out of its directory.
-    Unsafe(String),
-    /// More than is taken.
-    TooLarge,
-    /// A file here could not be written.
-    File(hermes_fs::Error),
-    /// The stream ended or made no sense.
-    Stream(io::Error),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Stream(error)
-    }
-}
-
 /// What an archive is expected to be.
 pub(super) struct Expected<'a> {
     /// What was sent.
@@ -76,7 +56,6 @@ pub(super) struct Expected<'a> {
     pub(super) is_wanted: &'a dyn Fn(&str) -> bool,
     /// Name of the member that lists all files there, if it lists them.
     pub(super) listing: &'a str,
-    /// Most bytes.
     pub(super) limit: u64,
 }
 
@@ -85,7 +64,7 @@ pub(super) fn receive(
     input: impl Read,
     into: &Path,
     expected: &Expected<'_>,
-) -> Result<Received, Stop> {
+) -> Result<Received, SyncError> {
     let mut metered = BufReader::with_capacity(
         64 * 1024,
         Metered {
@@ -101,8 +80,8 @@ pub(super) fn receive(
         received: Received::default(),
     };
     match receiver.run(&mut metered) {
-        Err(_) if metered.get_ref().is_over => Err(Stop::TooLarge),
-        Err(stop) => Err(stop),
+        Err(_) if metered.get_ref().is_over => Err(SyncError::TooLarge),
+        Err(error) => Err(error),
         Ok(()) => Ok(receiver.received),
     }
 }
@@ -116,7 +95,7 @@ struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    fn run(&mut self, input: &mut BufReader<Metered<impl Read>>) -> Result<(), Stop> {
+    fn run(&mut self, input: &mut BufReader<Metered<impl Read>>) -> Result<(), SyncError> {
         if !skip_to_mark(input)? {
             let nothing = io::Error::new(io::ErrorKind::UnexpectedEof, "there is none");
             return Err(nothing.into());
@@ -131,7 +110,7 @@ impl Receiver<'_> {
             }
             members += 1;
             if members > MAX_MEMBERS {
-                return Err(Stop::TooLarge);
+                return Err(SyncError::TooLarge);
             }
             let size = entry.size();
             let member = std::mem::take(&mut extensions).member(&entry)?;
@@ -142,29 +121,31 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    fn take(&mut self, member: &TarMember, size: u64, content: &mut impl Read) -> Result<(), Stop> {
+    fn take(
+        &mut self,
+        member: &TarMember,
+        size: u64,
+        content: &mut impl Read,
+    ) -> Result<(), SyncError> {
         let name = &member.raw_name;
         let shown = || name.to_string_lossy().escape_debug().to_string();
         if leads_out(name) {
-            return Err(Stop::Unsafe(shown()));
-        }
-        match &member.kind {
-            TarKind::Dir => return Ok(()),
-            TarKind::File => {}
-            TarKind::Symlink(_) => {
-                self.ignore(format!("'{}' is a link", shown()));
-                return Ok(());
-            }
-            TarKind::Unsupported(kind) => {
-                self.ignore(format!("'{}' is a {kind}", shown()));
-                return Ok(());
-            }
+            return Err(SyncError::UnsafeName(shown()));
         }
         let clean = hermes_fs::confined_relative(name).ok();
-        let Some(remote_path) = clean.as_deref().and_then(Path::to_str).map(str::to_owned) else {
-            self.ignore(format!("'{}' is no usual name", shown()));
+        let clean = clean.as_deref().and_then(Path::to_str);
+        let ignored = match (&member.kind, clean) {
+            (TarKind::Dir, _) => return Ok(()),
+            (TarKind::File, Some(_)) => None,
+            (TarKind::File, None) => Some(format!("'{}' is not a valid name", shown())),
+            (TarKind::Symlink(_), _) => Some(format!("'{}' is a link", shown())),
+            (TarKind::Unsupported(kind), _) => Some(format!("'{}' is a {kind}", shown())),
+        };
+        self.received.ignored.extend(ignored);
+        let Some(remote_path) = clean.filter(|_| member.kind == TarKind::File) else {
             return Ok(());
         };
+        let remote_path = remote_path.to_owned();
         if remote_path == STAMP {
             let mut text = String::new();
             content.take(MAX_STAMP).read_to_string(&mut text)?;
@@ -179,13 +160,13 @@ impl Receiver<'_> {
         }
         self.received.present.insert(remote_path.clone());
         if !self.seen.insert(remote_path.clone()) {
-            let twice = io::Error::other(format!("it holds '{}' twice", shown()));
+            let twice = io::Error::other(format!("it contains '{}' twice", shown()));
             return Err(twice.into());
         }
         self.compare(remote_path, member.mode, size, content)
     }
 
-    fn read_listing(&mut self, content: &mut impl Read) -> Result<(), Stop> {
+    fn read_listing(&mut self, content: &mut impl Read) -> Result<(), SyncError> {
         let mut bytes = Vec::new();
         content.take(MAX_LISTING).read_to_end(&mut bytes)?;
         let names = bytes.split(|byte| *byte == b'\n').filter_map(name_in);
@@ -204,7 +185,7 @@ impl Receiver<'_> {
         mode: u32,
         size: u64,
         content: &mut impl Read,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), SyncError> {
         let sent = self.expected.known.files.get(&remote_path);
         let is_as_sent = |hash: &str| sent.is_some_and(|sent| sent.hash == hash);
         let staged = self.into.join(self.seen.len().to_string());
@@ -215,12 +196,12 @@ impl Receiver<'_> {
             if is_as_sent(&hash) {
                 return Ok(());
             }
-            stage(&staged, &mut bytes.as_slice())?;
+            stage(&staged, bytes.as_slice())?;
             hash
         } else {
             let hash = stage(&staged, content)?;
             if is_as_sent(&hash) {
-                hermes_fs::remove_file(&staged).map_err(Stop::File)?;
+                hermes_fs::remove_file(&staged)?;
                 return Ok(());
             }
             hash
@@ -233,30 +214,19 @@ impl Receiver<'_> {
         });
         Ok(())
     }
-
-    fn ignore(&mut self, sentence: String) {
-        self.received.ignored.push(sentence);
-    }
 }
 
 /// Writes content down and gives its hash.
-fn stage(staged: &Path, content: &mut impl Read) -> Result<String, Stop> {
-    let mut hasher = Sha256::new();
-    let mut file = hermes_fs::create_new(staged, 0o600).map_err(Stop::File)?;
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let count = content.read(&mut buffer)?;
-        let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else {
-            return Ok(digits(hasher));
-        };
-        hasher.update(chunk);
-        file.write_all(chunk)
-            .map_err(hermes_fs::Error::io("write", staged))
-            .map_err(Stop::File)?;
-    }
+fn stage(staged: &Path, content: impl Read) -> Result<String, SyncError> {
+    let mut file = hermes_fs::create_new(staged, 0o600)?;
+    digest_stream(content, |chunk| {
+        let written = file.write_all(chunk);
+        Ok(written.map_err(hermes_fs::Error::io("write", staged))?)
+    })
 }
 
-/// Whether a name is absolute or goes up: no `tar` that was asked for directories below its own makes
+/// Whether a name is absolute or goes up: no `tar` that was asked for directories below its own
+/// makes
 /// such a name.
 fn leads_out(name: &OsStr) -> bool {
     let mut components = Path::new(name).components();
@@ -343,7 +313,7 @@ mod tests {
         bytes: &[u8],
         known: &Manifest,
         limit: u64,
-    ) -> (tempfile::TempDir, Result<Received, Stop>) {
+    ) -> (tempfile::TempDir, Result<Received, SyncError>) {
         let dir = tempfile::tempdir().unwrap();
         let expected = Expected {
             known,
@@ -429,11 +399,11 @@ mod tests {
         ] {
             let bytes = archive(&[("skills/a", FILE, b"fine"), (name, FILE, b"evil")]);
             let (_place, received) = read(&bytes, &Manifest::default(), u64::MAX);
-            assert!(matches!(received, Err(Stop::Unsafe(_))), "{name}");
+            assert!(matches!(received, Err(SyncError::UnsafeName(_))), "{name}");
         }
         let directory = archive(&[("../up/", EntryType::Directory, b"")]);
         let (_place, received) = read(&directory, &Manifest::default(), u64::MAX);
-        assert!(matches!(received, Err(Stop::Unsafe(_))));
+        assert!(matches!(received, Err(SyncError::UnsafeName(_))));
     }
 
     #[test]
@@ -455,11 +425,11 @@ mod tests {
     fn too_much_is_put_down_however_it_comes() {
         let bytes = archive(&[("skills/a", FILE, &vec![0; 100_000])]);
         let (_place, received) = read(&bytes, &Manifest::default(), 50_000);
-        assert!(matches!(received, Err(Stop::TooLarge)));
+        assert!(matches!(received, Err(SyncError::TooLarge)));
         // A name of gigabytes would otherwise be read into memory.
         let long = archive(&[("x", EntryType::GNULongName, &vec![b'n'; 1_000_000])]);
         let (_place, received) = read(&long, &Manifest::default(), u64::MAX);
-        assert!(matches!(received, Err(Stop::Stream(_))));
+        assert!(matches!(received, Err(SyncError::Broken(_))));
     }
 
     #[test]
@@ -470,7 +440,10 @@ mod tests {
         cut.truncate(2000);
         for bytes in [b"no mark\n".to_vec(), marked(&"x".repeat(600)), double, cut] {
             let (_place, received) = read(&bytes, &Manifest::default(), u64::MAX);
-            assert!(matches!(received, Err(Stop::Stream(_))), "{received:?}");
+            assert!(
+                matches!(received, Err(SyncError::Broken(_))),
+                "{received:?}"
+            );
         }
     }
 }

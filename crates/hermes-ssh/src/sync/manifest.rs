@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
 use hermes_fs::random_hex;
 use hermes_terminal::carried_files::{CarriedFile, CarriedKind};
@@ -17,14 +17,16 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const DIGITS: usize = 16;
 
 /// A file as it was sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SentFile {
     /// When the file here had been changed, in nanoseconds since 1970.
+    #[serde(rename = "mtime_ns")]
     pub(super) modified: i64,
     pub(super) size: u64,
-    /// SHA-256, hexadecimal.
+    #[serde(rename = "sha256")]
     pub(super) hash: String,
     /// Whether changes to it are never fetched.
+    #[serde(rename = "credential")]
     pub(super) is_credential: bool,
 }
 
@@ -39,7 +41,7 @@ impl SentFile {
 }
 
 /// Who brought files there, and which time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     pub(super) home: String,
     pub(super) generation: String,
@@ -75,14 +77,24 @@ impl std::fmt::Display for Stamp {
 }
 
 /// What is there, as far as this home knows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     /// The home there.
     pub(super) remote_home: String,
     /// Left there by the last push; `None` before the first.
+    #[serde(flatten)]
     pub(super) stamp: Option<Stamp>,
     /// By path below `.hermes` there.
     pub(super) files: BTreeMap<String, SentFile>,
+}
+
+/// A manifest as it is written down.
+#[derive(Serialize, Deserialize)]
+struct Stored<M> {
+    version: u64,
+    hermes_home: Option<String>,
+    #[serde(flatten)]
+    manifest: M,
 }
 
 impl Manifest {
@@ -95,20 +107,23 @@ impl Manifest {
     pub(super) fn load(path: &Path, hermes_home: &Path) -> Self {
         let loaded = match hermes_fs::read_optional(path, MAX_BYTES) {
             Ok(None) => return Self::default(),
-            Ok(Some(bytes)) => serde_json::from_slice(&bytes)
-                .map_err(|error| error.to_string())
-                .and_then(|value: Value| {
-                    let owner = value.get("hermes_home").and_then(Value::as_str);
-                    if owner.is_some_and(|owner| owner != shown(hermes_home)) {
-                        return Err("it is another home's".to_owned());
+            Ok(Some(bytes)) => match serde_json::from_slice::<Stored<Self>>(&bytes) {
+                Ok(stored) if stored.version != VERSION => {
+                    Err("it has an unknown format".to_owned())
+                }
+                Ok(stored) => match stored.hermes_home {
+                    Some(owner) if owner != shown(hermes_home) => {
+                        Err("it belongs to another home".to_owned())
                     }
-                    Self::from_value(&value).ok_or("it has another form".to_owned())
-                }),
+                    _ => Ok(stored.manifest),
+                },
+                Err(error) => Err(error.to_string()),
+            },
             Err(error) => Err(error.to_string()),
         };
         loaded.unwrap_or_else(|reason| {
             tracing::warn!(
-                "{} is not used, all files are sent again: {reason}",
+                "ignoring {}, all files are sent again: {reason}",
                 path.display()
             );
             Self::default()
@@ -119,56 +134,13 @@ impl Manifest {
         if let Some(parent) = path.parent() {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
-        let text = format!("{}\n", self.to_value(hermes_home));
+        let stored = Stored {
+            version: VERSION,
+            hermes_home: Some(shown(hermes_home)),
+            manifest: self,
+        };
+        let text = format!("{}\n", serde_json::json!(stored));
         hermes_fs::write_atomic(path, text.as_bytes(), 0o600)
-    }
-
-    fn to_value(&self, hermes_home: &Path) -> Value {
-        let files: Map<String, Value> = self
-            .files
-            .iter()
-            .map(|(remote_path, file)| {
-                let value = json!({
-                    "mtime_ns": file.modified,
-                    "size": file.size,
-                    "sha256": file.hash,
-                    "credential": file.is_credential,
-                });
-                (remote_path.clone(), value)
-            })
-            .collect();
-        json!({
-            "version": VERSION,
-            "hermes_home": shown(hermes_home),
-            "remote_home": self.remote_home,
-            "home": self.stamp.as_ref().map(|stamp| &stamp.home),
-            "generation": self.stamp.as_ref().map(|stamp| &stamp.generation),
-            "files": files,
-        })
-    }
-
-    fn from_value(value: &Value) -> Option<Self> {
-        if value.get("version")?.as_u64()? != VERSION {
-            return None;
-        }
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        let mut files = BTreeMap::new();
-        for (remote_path, file) in value.get("files")?.as_object()? {
-            let sent = SentFile {
-                modified: file.get("mtime_ns")?.as_i64()?,
-                size: file.get("size")?.as_u64()?,
-                hash: file.get("sha256")?.as_str()?.to_owned(),
-                is_credential: file.get("credential")?.as_bool()?,
-            };
-            files.insert(remote_path.clone(), sent);
-        }
-        Some(Self {
-            remote_home: text("remote_home")?,
-            stamp: text("home")
-                .zip(text("generation"))
-                .map(|(home, generation)| Stamp { home, generation }),
-            files,
-        })
     }
 
     /// Compares with what is really there. Another stamp means that nothing is known to be there; a

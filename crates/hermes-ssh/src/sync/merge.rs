@@ -3,18 +3,13 @@
 //! Writes only below the directories that went along, never through a link, and never over a change
 //! made here without keeping it.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use sha2::{Digest, Sha256};
 
 use super::incoming::{Incoming, Received};
 use super::manifest::{Manifest, SentFile};
 use super::scripts::listed_as;
-use crate::digest::digits;
+use crate::digest::digest_stream;
 use hermes_terminal::carried_files::{CarriedKind, CarriedRoot, is_left_over};
 
 /// What came back from another machine.
@@ -29,18 +24,12 @@ pub struct PulledBack {
 }
 
 /// Where paths below `.hermes` there belong here. Credentials have no such path.
-pub(super) struct Destinations<'a> {
-    roots: &'a [CarriedRoot],
-}
+pub(super) struct Destinations<'a>(pub(super) &'a [CarriedRoot]);
 
 impl<'a> Destinations<'a> {
-    pub(super) fn new(roots: &'a [CarriedRoot]) -> Self {
-        Self { roots }
-    }
-
     /// Directories there that are worth asking for.
     pub(super) fn directories(&self) -> Vec<&'a str> {
-        let trees = self.roots.iter().filter(|root| is_tree(root));
+        let trees = self.0.iter().filter(|root| is_tree(root));
         trees.filter_map(|root| root.target.to_str()).collect()
     }
 
@@ -65,17 +54,11 @@ impl<'a> Destinations<'a> {
 
     fn find(&self, remote_path: &str) -> Option<(&'a CarriedRoot, PathBuf)> {
         let path = Path::new(remote_path);
-        if self
-            .roots
-            .iter()
-            .any(|root| root.kind == CarriedKind::Credential && root.target == path)
-        {
+        let is_credential = |root: &CarriedRoot| !is_tree(root) && root.target == path;
+        if self.0.iter().any(is_credential) || is_left_over(&path.file_name()?.to_string_lossy()) {
             return None;
         }
-        if is_left_over(&path.file_name()?.to_string_lossy()) {
-            return None;
-        }
-        let trees = self.roots.iter().filter(|root| is_tree(root));
+        let trees = self.0.iter().filter(|root| is_tree(root));
         trees
             .filter_map(|root| Some((root, path.strip_prefix(&root.target).ok()?.to_owned())))
             .find(|(_, rest)| !rest.as_os_str().is_empty())
@@ -84,26 +67,6 @@ impl<'a> Destinations<'a> {
 
 fn is_tree(root: &CarriedRoot) -> bool {
     root.kind != CarriedKind::Credential
-}
-
-/// What to do with a file that is not as it was sent.
-#[derive(Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It is the same here already.
-    Same,
-    /// Only the other side changed it.
-    Take,
-    /// Both sides did.
-    KeepBoth,
-}
-
-fn verdict(here: Option<&str>, there: &str, sent: Option<&str>) -> Verdict {
-    match here {
-        Some(here) if here == there => Verdict::Same,
-        None => Verdict::Take,
-        Some(here) if Some(here) == sent => Verdict::Take,
-        Some(_) => Verdict::KeepBoth,
-    }
 }
 
 /// Applies what was received and records it. `time` marks copies of files that both sides changed.
@@ -148,11 +111,12 @@ fn place_file(
 ) -> Result<SentFile, hermes_fs::Error> {
     let path = hermes_fs::join_without_symlinks(root, relative)?;
     let here = hash_of(&path)?;
-    let decided = verdict(here.as_deref(), &incoming.hash, sent);
-    if decided == Verdict::KeepBoth {
-        outcome.kept.push(keep_copy(&path, time)?);
-    }
-    if decided != Verdict::Same {
+    let here = here.as_deref();
+    if here != Some(&incoming.hash) {
+        // Changed here, too, since it was sent.
+        if here.is_some() && here != sent {
+            outcome.kept.push(keep_copy(&path, time)?);
+        }
         let mode = match hermes_fs::symlink_metadata(&path) {
             Ok(meta) => meta.mode() & 0o777,
             Err(_) => 0o600 | (incoming.mode & 0o700),
@@ -176,38 +140,27 @@ fn place_file(
 /// Beside it under another name first: the staged file may lie on another disk, and whoever reads the
 /// file now sees all of the old content or all of the new.
 fn replace(path: &Path, staged: &Path, mode: u32) -> Result<(), hermes_fs::Error> {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    loop {
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_file_name(format!(".{name}.{}-p{serial}.tmp", std::process::id()));
-        match hermes_fs::copy_file(staged, &beside, mode) {
-            Ok(_) => {}
-            // Left by a process that was killed and had our number.
-            Err(hermes_fs::Error::AlreadyExists { .. }) => continue,
-            Err(error) => return Err(error),
-        }
-        return hermes_fs::rename(&beside, path).inspect_err(|_| {
-            // The failed rename is what is reported.
-            drop(hermes_fs::remove_file_if_present(&beside));
-        });
-    }
+    let beside = path.with_file_name(format!(".{name}.{}.tmp", hermes_fs::random_hex(12)));
+    hermes_fs::copy_file(staged, &beside, mode)?;
+    hermes_fs::rename(&beside, path).inspect_err(|_| {
+        // The failed rename is what is reported.
+        drop(hermes_fs::remove_file_if_present(&beside));
+    })
 }
 
 fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mode = hermes_fs::symlink_metadata(path)?.mode() & 0o777;
+    let mut copy = path.with_file_name(format!("{name}.host-{time}"));
     let mut number = 1;
     loop {
-        let suffix = if number == 1 {
-            String::new()
-        } else {
-            format!("-{number}")
-        };
-        let copy = path.with_file_name(format!("{name}.host-{time}{suffix}"));
         match hermes_fs::copy_file(path, &copy, mode) {
             Ok(_) => return Ok(copy),
-            Err(hermes_fs::Error::AlreadyExists { .. }) => number += 1,
+            Err(hermes_fs::Error::AlreadyExists { .. }) => {
+                number += 1;
+                copy = path.with_file_name(format!("{name}.host-{time}-{number}"));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -216,24 +169,11 @@ fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
 /// Of a regular file; `None` if there is none.
 fn hash_of(path: &Path) -> Result<Option<String>, hermes_fs::Error> {
     match hermes_fs::open_regular(path) {
-        Ok((file, _)) => hash_file(file)
+        Ok((file, _)) => digest_stream(file, |_| Ok(()))
             .map(Some)
             .map_err(hermes_fs::Error::io("read", path)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-fn hash_file(mut file: File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(digits(hasher)),
-            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
     }
 }
 
@@ -309,7 +249,7 @@ mod tests {
 
         fn merge(&mut self) -> PulledBack {
             let received = std::mem::take(&mut self.received);
-            let destinations = Destinations::new(&self.roots);
+            let destinations = Destinations(&self.roots);
             merge(received, &destinations, &mut self.manifest, TIME).unwrap()
         }
     }
@@ -391,7 +331,7 @@ mod tests {
         ] {
             bench.sent(remote_path, text, false);
         }
-        let listing = Destinations::new(&bench.roots).listing(&bench.manifest);
+        let listing = Destinations(&bench.roots).listing(&bench.manifest);
         let mut expected = [
             format!("{}  skills/./a\n", digest_of(b"1")),
             format!("{}  skills/./x/b\n", digest_of(b"2")),

@@ -1,6 +1,5 @@
 //! The archive that goes to the other machine, written as it is sent.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -36,7 +35,7 @@ pub(super) fn write_archive(
     for (remote_path, file) in &plan.send {
         match Content::open(file) {
             Ok(mut content) => {
-                let mut header = header(content.size(), 0o600 | (file.mode & 0o700));
+                let mut header = header(content.size, 0o600 | (file.mode & 0o700));
                 header.set_mtime(u64::try_from(content.modified / 1_000_000_000).unwrap_or(0));
                 let name = PathBuf::from(FILES).join(remote_path);
                 archive.append_data(&mut header, name, &mut content)?;
@@ -78,17 +77,12 @@ fn header(size: u64, mode: u32) -> Header {
 
 /// The bytes of a file: exactly as many as its header says, whatever happens to the file.
 struct Content {
-    source: Source,
+    source: Box<dyn Read>,
     size: u64,
     modified: i64,
     left: u64,
     hasher: Sha256,
     is_short: bool,
-}
-
-enum Source {
-    Bytes(io::Cursor<Vec<u8>>),
-    File(File),
 }
 
 impl Content {
@@ -97,16 +91,16 @@ impl Content {
         let (mut opened, meta) =
             hermes_fs::open_regular(&file.source).map_err(|error| error.to_string())?;
         let seconds = meta.mtime().saturating_mul(1_000_000_000);
-        let (source, size) = if meta.len() <= READ_WHOLE {
+        let (source, size): (Box<dyn Read>, u64) = if meta.len() <= READ_WHOLE {
             let mut bytes = Vec::new();
             (&mut opened)
                 .take(READ_WHOLE)
                 .read_to_end(&mut bytes)
                 .map_err(|error| format!("could not read {}: {error}", file.source.display()))?;
             let size = bytes.len() as u64;
-            (Source::Bytes(io::Cursor::new(bytes)), size)
+            (Box::new(io::Cursor::new(bytes)), size)
         } else {
-            (Source::File(opened), meta.len())
+            (Box::new(opened), meta.len())
         };
         Ok(Self {
             source,
@@ -116,10 +110,6 @@ impl Content {
             hasher: Sha256::new(),
             is_short: size != meta.len(),
         })
-    }
-
-    fn size(&self) -> u64 {
-        self.size
     }
 
     /// What to remember of it; nothing if what was sent is not what was there.
@@ -140,11 +130,7 @@ impl Read for Content {
         let Some(wanted) = buffer.get_mut(..most).filter(|wanted| !wanted.is_empty()) else {
             return Ok(0);
         };
-        let read = match &mut self.source {
-            Source::Bytes(bytes) => bytes.read(wanted),
-            Source::File(file) => file.read(wanted),
-        };
-        let count = match read {
+        let count = match self.source.read(wanted) {
             Ok(count) if count > 0 => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
             // It became shorter or unreadable: the archive still needs its bytes.

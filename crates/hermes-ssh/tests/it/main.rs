@@ -2,7 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod ssh_bad_files;

@@ -219,7 +219,7 @@ fn a_machine_without_tar_is_told_so() {
 fn a_damaged_record_costs_an_upload_and_nothing_else() {
     let world = furnished();
     let host = world.connected();
-    let record = world.path(&format!("home/cache/sync/{}.json", host.settings().id()));
+    let record = world.path(&format!("home/cache/sync/{}.json", world.settings().id()));
     drop(host);
     std::fs::write(&record, "{broken").unwrap();
     let host = world.connected();

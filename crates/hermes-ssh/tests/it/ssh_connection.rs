@@ -22,10 +22,8 @@ fn said(text: &str) -> Ran {
 #[test]
 fn programs_run_there_with_their_words_as_given() {
     let world = SshWorld::new();
-    world.host().check().unwrap();
     let host = world.connected();
     let home = world.server.remote_home();
-    assert_eq!(host.remote_home(), Some(home.clone()));
     assert_eq!(
         run(&host, &["sh", "-c", "printf %s \"$HOME\""]),
         said(home.to_str().unwrap())
@@ -56,7 +54,7 @@ fn every_call_goes_over_one_connection_with_the_same_options() {
     let directory = world.path("tmp").join(format!("hermes-ssh-{uid}"));
     let mode = std::fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    let socket = directory.join(format!("{}.sock", host.settings().id()));
+    let socket = directory.join(format!("{}.sock", world.settings().id()));
     assert!(socket.exists());
     let port = world.server.port().to_string();
     let key = world.server.key();
@@ -117,7 +115,7 @@ fn a_share_of_another_process_counts_until_it_is_killed() {
     let uid = rustix::process::geteuid().as_raw();
     let lock = world
         .path(&format!("tmp/hermes-ssh-{uid}"))
-        .join(format!("{}.lock", host.settings().id()));
+        .join(format!("{}.lock", world.settings().id()));
     let mut other = Ending(
         Command::new("flock")
             .args(["--shared", "--no-fork"])
@@ -312,7 +310,6 @@ fn without_a_client_nothing_is_tried() {
         surroundings.environment = plan.with("PATH", world.path("tmp"));
     });
     let error = host.ensure().unwrap_err();
-    assert_eq!(host.check(), Err(error.clone()));
     assert!(error.message.contains("the program ssh"), "{error}");
     assert!(error.is_missing_part);
     assert!(world.control_files().is_empty());

@@ -24,9 +24,11 @@ fn furnished() -> SshWorld {
 }
 
 fn request(world: &SshWorld) -> CarriedRequest {
-    let mut request = CarriedRequest::new(world.path("home"));
-    request.declare("mail", ["token.json", ".env"]);
-    request
+    CarriedRequest {
+        hermes_home: world.path("home"),
+        credential_files: ["token.json", ".env"].map(str::to_owned).into(),
+        external_skills: Vec::new(),
+    }
 }
 
 fn host(world: &SshWorld) -> SshHost {
@@ -40,7 +42,7 @@ fn connected(world: &SshWorld) -> SshHost {
 }
 
 fn manifest(world: &SshWorld) -> PathBuf {
-    let id = world.host().settings().id();
+    let id = world.settings().id();
     world.path(&format!("home/cache/sync/{id}.json"))
 }
 
@@ -193,7 +195,10 @@ fn files_of_another_home_are_not_taken_for_ours() {
     std::fs::create_dir(world.path("other")).unwrap();
     write(&world.path("other/skills/mail/SKILL.md"), "of the other");
     let other = world.host_with(|_, surroundings| {
-        surroundings.carried = CarriedRequest::new(world.path("other"));
+        surroundings.carried = CarriedRequest {
+            hermes_home: world.path("other"),
+            ..CarriedRequest::default()
+        };
     });
     other.ensure().unwrap();
     assert_eq!(read(&world.there("skills/mail/SKILL.md")), "of the other");
@@ -217,7 +222,6 @@ fn talkative_start_up_files_do_no_harm() {
     let host = connected(&world);
     let told = run(&host, &["true"]).stdout;
     assert!(told.contains("Welcome"), "{told}");
-    assert_eq!(host.remote_home(), Some(world.server.remote_home()));
     write(&world.there("skills/mail/SKILL.md"), "learned something");
     host.cleanup().unwrap();
     assert_eq!(world.text("skills/mail/SKILL.md"), "learned something");

@@ -75,7 +75,7 @@ impl SshWorld {
         let policy = EnvPolicy::new(
             self.path("home"),
             "/nonexistent/hermes".into(),
-            ChildHome::unchanged(self.place.path().to_owned()),
+            ChildHome::default(),
         );
         let base: Vec<(OsString, OsString)> = [
             ("PATH", self.server.path_value()),
@@ -87,7 +87,10 @@ impl SshWorld {
         SshSurroundings {
             environment: EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy)),
             temp_directory: self.path("tmp"),
-            carried: CarriedRequest::new(self.path("home")),
+            carried: CarriedRequest {
+                hermes_home: self.path("home"),
+                ..CarriedRequest::default()
+            },
             force_sync: false,
             timing: SshTiming {
                 // A busy machine takes its time.

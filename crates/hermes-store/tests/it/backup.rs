@@ -3,11 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-use hermes_store::{
-    BackupOptions, Database, Error, Integrity, OpenOptions, backup_to, integrity_check,
-};
+use hermes_store::{Database, Error, Integrity, OpenOptions, backup_to, integrity_check};
 use pretty_assertions::assert_eq;
 
 use crate::{add, count, mode, numbers};
@@ -21,11 +18,7 @@ fn endless_writer() {
     let Some(path) = std::env::var_os(WRITE_TO) else {
         return;
     };
-    let options = OpenOptions {
-        synchronous: hermes_store::Synchronous::Normal,
-        ..OpenOptions::default()
-    };
-    let mut database = Database::open(Path::new(&path), &options).unwrap();
+    let mut database = Database::open(Path::new(&path), &OpenOptions::default()).unwrap();
     for number in 1.. {
         add(&mut database, number);
         println!("committed {number}");
@@ -78,18 +71,7 @@ fn a_backup_beside_a_writing_process_is_whole() {
         let before = round * 60;
         writer.wait_for(before);
         let target = dir.path().join(format!("copy-{round}.db"));
-        let options = BackupOptions {
-            // Small steps: many chances for the writer to get in between.
-            pages_per_step: 4,
-            ..BackupOptions::default()
-        };
-        let mut last = None;
-        let size = backup_to(&path, &target, &options, &mut |progress| {
-            last = Some(progress);
-        })
-        .unwrap();
-        let last = last.unwrap();
-        assert_eq!(last.done, last.total);
+        let size = backup_to(&path, &target).unwrap();
         assert_eq!(size, std::fs::metadata(&target).unwrap().len());
         assert_eq!(mode(&target), 0o600);
         assert_eq!(integrity_check(&target).unwrap(), Integrity::Sound);
@@ -111,52 +93,8 @@ fn rows_that_are_only_in_the_log_of_a_killed_writer_are_copied() {
     drop(writer);
     assert!(hermes_store::wal_size(&path).unwrap() > 0);
     let target = dir.path().join("copy.db");
-    backup_to(&path, &target, &BackupOptions::default(), &mut |_| {}).unwrap();
+    backup_to(&path, &target).unwrap();
     assert!(count(&target) >= 20);
-}
-
-#[test]
-fn writers_in_threads_are_not_blocked_by_a_slow_backup() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("state.db");
-    let mut database = numbers(&path);
-    for number in 1..=50 {
-        add(&mut database, number);
-    }
-    let target = dir.path().join("copy.db");
-    let mut next = 51;
-    let options = BackupOptions {
-        pages_per_step: 8,
-        ..BackupOptions::default()
-    };
-    // A commit between any two steps: without one snapshot for all steps this would never end.
-    backup_to(&path, &target, &options, &mut |_| {
-        add(&mut database, next);
-        next += 1;
-    })
-    .unwrap();
-    assert!(next > 53, "the backup took one step only");
-    assert_eq!(count(&target), 50);
-    assert_eq!(count(&path), next - 1);
-}
-
-#[test]
-fn an_exclusive_lock_ends_in_busy_after_the_patience_and_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("old.db");
-    let database = numbers(&path);
-    database
-        .connection()
-        .execute_batch("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
-        .unwrap();
-    let target = dir.path().join("copy.db");
-    let options = BackupOptions {
-        timeout: Duration::from_millis(50),
-        ..BackupOptions::default()
-    };
-    let error = backup_to(&path, &target, &options, &mut |_| {}).unwrap_err();
-    assert!(matches!(error, Error::Busy { .. }), "{error:?}");
-    assert!(!target.exists());
 }
 
 #[test]
@@ -165,7 +103,7 @@ fn what_cannot_be_copied_leaves_no_target() {
     let junk = dir.path().join("junk.db");
     std::fs::write(&junk, "not a database, not a database, not a database").unwrap();
     let target = dir.path().join("copy.db");
-    let backup = |source: &Path| backup_to(source, &target, &BackupOptions::default(), &mut |_| {});
+    let backup = |source: &Path| backup_to(source, &target);
     assert!(matches!(
         backup(&junk).unwrap_err(),
         Error::NotADatabase { .. }
@@ -205,6 +143,6 @@ fn an_empty_file_is_an_empty_database() {
     let path = dir.path().join("empty.db");
     std::fs::write(&path, "").unwrap();
     let target = dir.path().join("copy.db");
-    backup_to(&path, &target, &BackupOptions::default(), &mut |_| {}).unwrap();
+    backup_to(&path, &target).unwrap();
     assert_eq!(integrity_check(&target).unwrap(), Integrity::Sound);
 }

@@ -4,8 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 
 use hermes_store::{
-    Access, Database, Error, Integrity, OpenOptions, Synchronous, integrity_check, quick_check,
-    wal_size,
+    Database, Error, Integrity, OpenOptions, integrity_check, quick_check, wal_size,
 };
 use pretty_assertions::assert_eq;
 
@@ -57,21 +56,6 @@ mod rusqlite_value {
 }
 
 #[test]
-fn synchronous_normal_is_an_option() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = OpenOptions {
-        synchronous: Synchronous::Normal,
-        ..OpenOptions::default()
-    };
-    let database = Database::open(&dir.path().join("cache.db"), &options).unwrap();
-    let level: i64 = database
-        .connection()
-        .pragma_query_value(None, "synchronous", |row| row.get(0))
-        .unwrap();
-    assert_eq!(level, 1);
-}
-
-#[test]
 fn a_link_is_refused_for_reading_and_writing_but_a_linked_directory_is_fine() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().join("real");
@@ -115,7 +99,6 @@ fn a_reader_cannot_write() {
     let path = dir.path().join("a.db");
     numbers(&path);
     let mut reader = Database::open_read_only(&path).unwrap();
-    assert_eq!(reader.access(), Access::ReadOnly);
     assert!(
         reader
             .connection()
@@ -211,49 +194,6 @@ fn a_held_write_lock_is_reported_as_busy() {
 }
 
 #[test]
-fn a_newer_schema_is_read_but_not_written() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.db");
-    let mut database = numbers(&path);
-    add(&mut database, 1);
-    database
-        .connection()
-        .pragma_update(None, "user_version", 7)
-        .unwrap();
-    drop(database);
-
-    let options = |supported| OpenOptions {
-        supported_schema: Some(supported),
-        ..OpenOptions::default()
-    };
-    let mut older = Database::open(&path, &options(6)).unwrap();
-    assert_eq!(
-        older.access(),
-        Access::NewerSchema {
-            found: 7,
-            supported: 6
-        }
-    );
-    assert_eq!(older.schema_version().unwrap(), 7);
-    assert!(matches!(
-        try_to_write(&mut older).unwrap_err(),
-        Error::NewerSchema {
-            found: 7,
-            supported: 6,
-            ..
-        }
-    ));
-    assert!(
-        older
-            .connection()
-            .execute("DELETE FROM numbers", [])
-            .is_err()
-    );
-    let same = Database::open(&path, &options(7)).unwrap();
-    assert_eq!(same.access(), Access::ReadWrite);
-}
-
-#[test]
 fn a_check_that_must_leave_no_trace_leaves_none() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state.db");
@@ -310,7 +250,7 @@ fn an_inspection_leaves_no_files_and_changes_nothing() {
         .connection()
         .query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
         .unwrap();
-    assert_eq!((count, look.access()), (1, Access::ReadOnly));
+    assert_eq!(count, 1);
     let refused = look
         .connection()
         .execute("INSERT INTO numbers VALUES (2, NULL)", []);

@@ -126,7 +126,7 @@ fn older_files(path: &Path, name: &LogName) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use pretty_assertions::assert_eq;
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn archives_of_a_supervised_gateway() {
+    fn archives_of_a_supervised_gateway_are_read_newest_first() {
         let dir = tempfile::tempdir().unwrap();
         let logs = dir.path().join("gateways/coder");
         std::fs::create_dir_all(&logs).unwrap();

@@ -124,7 +124,7 @@ pub fn list(dir: &Path) -> hermes_fs::Result<Vec<LogFile>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use pretty_assertions::assert_eq;
 

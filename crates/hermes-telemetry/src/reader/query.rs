@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages() {
+    fn ages_are_parsed_with_their_units() {
         for (text, seconds) in [
             ("45s", 45),
             ("30m", 1800),

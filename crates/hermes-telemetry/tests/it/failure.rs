@@ -9,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::Registry;
 
 #[test]
-fn a_file_where_the_directory_should_be() {
+fn file_in_place_of_the_directory_is_counted_as_failure() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path().join("logs");
     fs::write(&logs, "in the way").unwrap();
@@ -21,7 +21,7 @@ fn a_file_where_the_directory_should_be() {
 }
 
 #[test]
-fn a_directory_nobody_may_write() {
+fn unwritable_directory_is_counted_as_failure() {
     // Below /proc not even root may create anything.
     let writer = LogWriter::new(LogSettings::new("/proc/self/logs", Redactor::default()));
     writer.append(Level::Info, "agent", None, "x");
@@ -29,7 +29,7 @@ fn a_directory_nobody_may_write() {
 }
 
 #[test]
-fn a_home_that_is_gone_stays_gone() {
+fn missing_home_is_never_created() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
     let writer = LogWriter::new(LogSettings::new(home.join("logs"), Redactor::default()));

@@ -131,7 +131,7 @@ fn a_line_begun_before_following_is_given_out_whole() {
 }
 
 #[test]
-fn several_rotations_between_two_looks() {
+fn several_rotations_between_two_polls_lose_no_line() {
     let mut log = followed();
     append(&log.path, "three\n");
     rotate(&log.path, 5);
@@ -156,7 +156,7 @@ fn a_file_rotated_out_of_existence_is_read_to_its_end() {
 }
 
 #[test]
-fn a_late_writer_into_a_rotated_file_is_heard() {
+fn lines_of_late_writers_in_a_rotated_file_are_read() {
     let mut log = followed();
     rotate(&log.path, 3);
     append(&log.path, "four\n");

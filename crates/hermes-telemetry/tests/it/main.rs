@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod failure;

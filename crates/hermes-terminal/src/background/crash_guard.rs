@@ -13,9 +13,9 @@ use std::sync::Mutex;
 use hermes_proc::{Child, KillTiming, ProcessTree, kill_tree};
 
 use super::frame::Frame;
-use super::helper_process;
 use super::link::Link;
-use super::registry::lock;
+use super::start::start_helper;
+use crate::lock::lock;
 use crate::shell::memory_file::{empty_memory_file, out_of_the_way};
 
 /// Commands that can be looked after at once; more than that run without a guard.
@@ -29,18 +29,16 @@ const SLOT: usize = 32;
 pub(crate) struct CrashGuard {
     table: OwnedFd,
     is_taken: Mutex<Vec<bool>>,
-    /// Open as long as Hermes lives.
     _link: Link,
     _process: Child,
 }
 
 impl CrashGuard {
-    /// Starts the guard.
     pub(crate) fn start(supervisor: &[OsString]) -> io::Result<Self> {
         let table = empty_memory_file(SLOTS * SLOT)?;
         let shared = out_of_the_way(table.as_fd())?;
         let number = shared.as_raw_fd().unsigned_abs();
-        let started = helper_process::start(supervisor, vec![shared]);
+        let started = start_helper(supervisor, vec![shared]);
         let (process, mut link) = started.map_err(io::Error::other)?;
         link.send_now(&Frame::Guard(number))?;
         Ok(Self {

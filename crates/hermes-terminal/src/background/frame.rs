@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
@@ -13,7 +14,6 @@ use crate::shell::ShellKind;
 /// Most that one frame holds; the first frame has the whole environment and command in it.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Frame {
     /// To the supervisor: what to start.
@@ -99,18 +99,13 @@ pub(super) struct FrameReader {
     bytes: VecDeque<u8>,
 }
 
-/// The other side does not speak this language.
-#[derive(Debug, thiserror::Error)]
-#[error("a frame that makes no sense")]
-pub(super) struct BadFrame;
-
 impl FrameReader {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// The next whole frame.
-    pub(super) fn next(&mut self) -> Result<Option<Frame>, BadFrame> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Frame>> {
+        let nonsense = || io::Error::other("malformed frame");
         let bytes = self.bytes.make_contiguous();
         let Some((&kind, rest)) = bytes.split_first() else {
             return Ok(None);
@@ -120,12 +115,12 @@ impl FrameReader {
         };
         let length = u32::from_le_bytes(*length) as usize;
         if length > LARGEST {
-            return Err(BadFrame);
+            return Err(nonsense());
         }
         let Some(body) = rest.get(..length) else {
             return Ok(None);
         };
-        let frame = Frame::decode(kind, body).ok_or(BadFrame)?;
+        let frame = Frame::decode(kind, body).ok_or_else(nonsense)?;
         self.bytes.drain(..length + 5);
         Ok(Some(frame))
     }
@@ -133,17 +128,15 @@ impl FrameReader {
 
 /// What a supervisor is told to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StartSpec {
-    pub(super) id: String,
-    /// Where log, exit code and socket go.
-    pub(super) directory: PathBuf,
-    pub(super) shell: PathBuf,
-    pub(super) kind: ShellKind,
-    pub(super) cwd: PathBuf,
-    pub(super) pty: bool,
-    /// What the shell reads.
-    pub(super) script: Vec<u8>,
-    pub(super) variables: Vec<(OsString, OsString)>,
+pub(crate) struct StartSpec {
+    pub(crate) id: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) shell: PathBuf,
+    pub(crate) kind: ShellKind,
+    pub(crate) cwd: PathBuf,
+    pub(crate) pty: bool,
+    pub(crate) script: Vec<u8>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
 impl StartSpec {

@@ -1,14 +1,14 @@
 //! Ending background processes.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 
+use super::host::ProcessHost;
 use super::notice::Ending;
-use super::poll::KillTarget;
 use super::process::{Connection, Process};
 use super::registry::Processes;
-use crate::shell::SessionKey;
 
 /// How long the supervisor may take to report an end that has happened.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
@@ -16,29 +16,26 @@ const REPORT_LIMIT: Duration = Duration::from_secs(2);
 /// What became of a kill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Killed {
-    /// Nothing of it is left.
     Gone(Ending),
-    /// It had ended before.
     AlreadyExited(Ending),
-    /// Some of it is left.
     Survived(Vec<u32>),
-    /// Nobody can tell what is left, for this reason.
     Unknown(String),
-    /// There is no such process.
     NotFound,
 }
 
-/// What is to be killed.
 enum Target {
     /// A tree of this machine, whose supervisor reports the end.
     Supervised(ProcessTree),
-    Polled(KillTarget),
+    /// Processes of a host, by what they are known to it.
+    Polled(Arc<dyn ProcessHost>, String),
 }
 
 impl Target {
     fn of(process: &Process) -> Self {
         match &process.connection {
-            Connection::Polled(polled) => Self::Polled(polled.target()),
+            Connection::Polled(polled) => {
+                Self::Polled(Arc::clone(&polled.host), polled.seeds.clone())
+            }
             Connection::Supervisor(_) | Connection::Seen(_) | Connection::None => {
                 Self::Supervised(process.tree.clone())
             }
@@ -58,7 +55,7 @@ impl Target {
                     ..KillTiming::default()
                 },
             )),
-            Self::Polled(target) => target.kill(grace, force),
+            Self::Polled(host, seeds) => host.kill(seeds, grace, force),
         }
     }
 }
@@ -85,7 +82,7 @@ impl Processes {
             Ok(outcome) => outcome,
             Err(reason) => return self.kill_failed(id, reason),
         };
-        if let Target::Polled(_) = target {
+        if let Target::Polled(..) = target {
             // What it printed before its end.
             self.refresh(id);
         }
@@ -93,7 +90,7 @@ impl Processes {
             Target::Supervised(_) if outcome.survivors.is_empty() => {
                 self.wait_for_end(id, REPORT_LIMIT)
             }
-            Target::Supervised(_) | Target::Polled(_) => None,
+            Target::Supervised(_) | Target::Polled(..) => None,
         };
         self.shared.update(|state| {
             if let Some(process) = state.processes.get_mut(id) {
@@ -108,7 +105,7 @@ impl Processes {
             if ending.is_none() {
                 // Nobody told us, but it is gone: that is certain, its code is a guess.
                 let code = if outcome.forced { -9 } else { -15 };
-                state.finish(id, Some(code), &self.shared.redactor);
+                state.finish(id, Some(code));
                 self.shared.save_best_effort(state);
             }
             state.end_was_shown(id);
@@ -128,32 +125,16 @@ impl Processes {
         Killed::Unknown(reason)
     }
 
-    /// Kills the processes of a session, or all; says how many were ended.
-    pub fn kill_all(&self, session: Option<&SessionKey>, source: &str, grace: Duration) -> usize {
-        self.kill_those(source, grace, |process| {
-            session.is_none_or(|session| process.session == *session)
-        })
-    }
-
     /// Kills the processes that this registry started on this machine, and leaves those it found;
     /// says how many were ended. Polled ones go on: their host outlives us, or ends them.
     pub fn kill_started(&self, source: &str, grace: Duration) -> usize {
-        self.kill_those(source, grace, |process| {
-            !process.detached && !matches!(process.connection, Connection::Polled(_))
-        })
-    }
-
-    fn kill_those(
-        &self,
-        source: &str,
-        grace: Duration,
-        wanted: impl Fn(&Process) -> bool,
-    ) -> usize {
         let ids: Vec<String> = {
             let state = self.shared.lock();
             let running = state.processes.values().filter(|one| one.is_running());
-            let wanted = running.filter(|process| wanted(process));
-            wanted.map(|process| process.id.clone()).collect()
+            let ours = running.filter(|process| {
+                !process.detached && !matches!(process.connection, Connection::Polled(_))
+            });
+            ours.map(|process| process.id.clone()).collect()
         };
         std::thread::scope(|scope| {
             let kills: Vec<_> = ids
@@ -168,7 +149,6 @@ impl Processes {
         })
     }
 
-    /// Waits for the end of a process.
     pub(super) fn wait_for_end(&self, id: &str, limit: Duration) -> Option<Ending> {
         let deadline = Instant::now() + limit;
         let waiter = self.shared.add_waiter().ok()?;

@@ -37,7 +37,6 @@ impl Link {
         self.stream.set_read_timeout(Some(limit))
     }
 
-    /// Whether something waits to be sent.
     pub(super) fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
@@ -77,7 +76,7 @@ impl Link {
     }
 
     pub(super) fn next_frame(&mut self) -> io::Result<Option<Frame>> {
-        self.reader.next().map_err(io::Error::other)
+        self.reader.next()
     }
 
     /// Waits for the rest to go out.

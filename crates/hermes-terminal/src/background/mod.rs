@@ -5,8 +5,9 @@
 //! not known here.
 
 mod crash_guard;
+mod files;
 mod frame;
-mod helper_process;
+mod host;
 mod kill;
 mod link;
 mod monitor;
@@ -25,11 +26,12 @@ mod watch;
 
 pub(crate) use crash_guard::CrashGuard;
 pub use crash_guard::Guarded;
+pub(crate) use frame::StartSpec;
+pub(crate) use host::{PolledProcess, ProcessHost, ProcessHostError, StatusAnswer, StatusQuestion};
 pub use kill::Killed;
 pub use notice::{EndReason, Ending, Notice, NoticeKind};
-pub(crate) use poll::{PolledProcess, ProcessHost, ProcessHostError, StatusAnswer, StatusQuestion};
 pub use registry::Processes;
-pub(crate) use start::{NewEntry, NewProcess, StartedBy, start_supervised};
-pub use start::{PtyState, StartError, StartedProcess};
+pub use start::{PtyState, StartError, Started, StartedProcess};
+pub(crate) use start::{StartedBy, start_supervised};
 pub use supervisor::supervise;
 pub use view::{LogPage, ProcessView, SessionProcesses, WaitEnd, WriteError};

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
 
+use super::files::Files;
 use super::frame::Frame;
 use super::notice::EndReason;
 use super::process::Connection;
-use super::recover::{ExitRecord, connect, kill_lost};
-use super::registry::{Processes, Shared, WAKE_KEY, until};
-use super::supervisor::Files;
+use super::recover::{connect, kill_lost};
+use super::registry::{Processes, Shared, State, WAKE_KEY};
 
 impl Processes {
     /// Starts the listening thread, once.
@@ -37,7 +37,8 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
             None => return,
             Some(shared) => shared.lock().breaker.release_at(),
         };
-        let wait = until(deadline).and_then(|left| Timespec::try_from(left).ok());
+        let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let wait = wait.and_then(|left| Timespec::try_from(left).ok());
         events.clear();
         let waited = epoll::wait(
             epoll,
@@ -50,7 +51,7 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
         match waited {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
-                tracing::error!(%error, "background processes are not heard any more");
+                tracing::error!(%error, "background processes can no longer be monitored");
                 return;
             }
         }
@@ -66,7 +67,6 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
 }
 
 impl Shared {
-    /// Something happened with one process.
     fn hear(&self, key: u64) {
         self.update(|state| {
             let Some(process) = state.by_key(key) else {
@@ -77,7 +77,7 @@ impl Shared {
             let is_open = match &mut process.connection {
                 Connection::Polled(_) | Connection::None => return,
                 Connection::Seen(_) => {
-                    state.finish(&id, None, &self.redactor);
+                    state.finish(&id, None);
                     return self.save_best_effort(state);
                 }
                 Connection::Supervisor(link) => {
@@ -92,11 +92,11 @@ impl Shared {
             for frame in frames {
                 match frame {
                     Frame::Output(bytes) => {
-                        state.output(&id, &bytes, Instant::now(), &self.redactor);
+                        state.output(&id, &bytes, Instant::now());
                     }
                     Frame::History(bytes) => state.history(&id, &bytes),
                     Frame::Exited(code) => {
-                        state.finish(&id, Some(code), &self.redactor);
+                        state.finish(&id, Some(code));
                         has_ended = true;
                     }
                     // The first is told again after a reconnection, and known; the others are ours
@@ -119,17 +119,9 @@ impl Shared {
     }
 
     /// The supervisor hung up without a last word; says whether the process counts as ended.
-    fn lost_supervisor(&self, state: &mut super::registry::State, id: &str) -> bool {
-        let files = Files::of(&self.directory, id);
-        if let Some(end) = ExitRecord::read(&files.exit) {
-            // What did not reach us any more is in the log; what nobody has heard, because we came
-            // when the supervisor was already leaving, is news.
-            if let Ok(mut bytes) = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64) {
-                let news = end.split_off_news(&mut bytes);
-                state.history(id, &bytes);
-                state.output(id, &news, Instant::now(), &self.redactor);
-            }
-            state.finish(id, Some(end.code), &self.redactor);
+    fn lost_supervisor(&self, state: &mut State, id: &str) -> bool {
+        if let Some(end) = Files::of(&self.directory, id).read_exit() {
+            self.finish_from_files(state, id, Some(end));
             return true;
         }
         // It may have let us go because we were too slow: then it takes us back.
@@ -144,7 +136,7 @@ impl Shared {
         if let Some(process) = state.processes.get(id) {
             kill_lost(process);
         }
-        state.finish_as(id, Some(-1), EndReason::Lost, &self.redactor);
+        state.finish_as(id, Some(-1), EndReason::Lost);
         true
     }
 }

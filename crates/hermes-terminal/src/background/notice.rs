@@ -11,18 +11,14 @@ pub struct Ending {
     pub exit_code: Option<i32>,
     /// `exited`, `killed` or `lost`.
     pub reason: EndReason,
-    /// Who killed it.
     pub source: Option<String>,
 }
 
 /// Why a process is no longer there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
-    /// It ended by itself.
     Exited,
-    /// Someone of us killed it.
     Killed,
-    /// Its supervisor is gone, and nobody knows.
     Lost,
 }
 
@@ -40,23 +36,16 @@ impl EndReason {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// The process ended.
     Completion(Ending),
-    /// Lines matched a pattern.
     WatchMatch {
-        /// The first pattern that matched.
         pattern: String,
     },
     /// Watching ended because too much matched.
     WatchDisabled {
-        /// Lines not told in the last window.
         dropped: usize,
     },
-    /// Matches of all processes are not told for a while.
     WatchOverflowTripped,
-    /// They are told again.
     WatchOverflowReleased {
-        /// How many were not told.
         suppressed: usize,
     },
 }
@@ -64,15 +53,10 @@ pub enum NoticeKind {
 /// One message for one session. Its texts have been redacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The process.
     pub process_id: String,
-    /// The session that hears of it.
     pub session: SessionKey,
-    /// What happened.
     pub kind: NoticeKind,
-    /// The command.
     pub command: String,
-    /// The end of the output, or the lines that matched.
     pub output: String,
 }
 
@@ -97,17 +81,19 @@ impl Notice {
                 format!("Background process {id} printed a line with {pattern:?}.")
             }
             NoticeKind::WatchDisabled { dropped } => format!(
-                "Background process {id} matches its watch patterns too often ({dropped} more lines \
-                 were not shown); they are not watched any more. You will be told when it ends."
+                "Background process {id} matched its watch patterns too often ({dropped} more \
+                 lines were not shown), so they are no longer watched. You will be notified when \
+                 it exits."
             ),
             NoticeKind::WatchOverflowTripped => {
-                return "[IMPORTANT: Watch patterns of background processes match too often; \
-                        matches are not reported for 30 s.]"
+                return "[IMPORTANT: Watch patterns of background processes matched too often; \
+                    matches will not be reported for 30 s.]"
                     .to_owned();
             }
             NoticeKind::WatchOverflowReleased { suppressed } => {
                 return format!(
-                    "[IMPORTANT: Watch patterns are reported again; {suppressed} matches were not.]"
+                    "[IMPORTANT: Watch patterns are reported again; {suppressed} matches were \
+                     suppressed.]"
                 );
             }
         };
@@ -214,7 +200,8 @@ mod tests {
     fn messages_say_what_happened() {
         assert_eq!(
             ended(Some(0), EndReason::Exited, None),
-            "[IMPORTANT: Background process proc_1 completed normally (exit code 0). Command: make Output:\ndone]"
+            "[IMPORTANT: Background process proc_1 completed normally (exit code 0). Command: make \
+             Output:\ndone]"
         );
         assert!(ended(Some(3), EndReason::Exited, None).contains("exited (exit code 3)"));
         assert!(ended(None, EndReason::Exited, None).contains("exited (exit code unknown)"));

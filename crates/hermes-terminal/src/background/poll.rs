@@ -4,15 +4,18 @@
 //! while someone waits for an end, and whenever a caller wants to know now. The thread that asks ends
 //! with the last process of its host.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use hermes_proc::{KillOutcome, Wake};
+use hermes_proc::Wake;
 
+use super::host::{
+    PolledProcess, Poller, ProcessHost, ProcessHostError, StatusAnswer, StatusQuestion,
+};
 use super::notice::EndReason;
-use super::process::Connection;
+use super::process::{Connection, Process};
 use super::registry::{Processes, Shared, State};
+use crate::lock::lock;
 
 /// Pauses after a start, and then the last one for ever.
 const PAUSES: [Duration; 4] = [
@@ -24,151 +27,6 @@ const PAUSES: [Duration; 4] = [
 /// The pause while someone waits for an end.
 const HURRIED: Duration = Duration::from_millis(200);
 
-/// A host that starts processes which go on without us, and that answers questions about them.
-pub(crate) trait ProcessHost: Send + Sync {
-    /// Answers by process id; a process without an answer is asked about again.
-    fn ask(
-        self: Arc<Self>,
-        questions: &[StatusQuestion],
-    ) -> Result<BTreeMap<String, StatusAnswer>, ProcessHostError>;
-
-    /// Ends a process and everything it started; the error says why nobody can tell what is left.
-    fn kill(&self, seeds: &str, grace: Duration, force: bool) -> Result<KillOutcome, String>;
-
-    /// Held by whoever asks, so that no news is fetched twice.
-    fn asking(&self) -> &Mutex<()>;
-
-    /// A process is not tracked any more.
-    fn forget(&self);
-}
-
-/// Why there is no answer.
-pub(crate) enum ProcessHostError {
-    /// The host is gone, and its processes with it.
-    Gone(String),
-    /// It may answer later.
-    Unanswered(String),
-}
-
-/// A question about one process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StatusQuestion {
-    pub(crate) id: String,
-    pub(crate) pid: u32,
-    /// How much of its output is known.
-    pub(crate) offset: u64,
-}
-
-/// The answer about one process.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct StatusAnswer {
-    pub(crate) is_alive: bool,
-    pub(crate) exit_code: Option<i32>,
-    /// Size of its output so far.
-    pub(crate) size: u64,
-    /// The new part of its output.
-    pub(crate) output: Vec<u8>,
-}
-
-/// A process that its host is asked about.
-pub(crate) struct PolledProcess {
-    pub(crate) pid: u32,
-    /// By what its processes are known to a kill.
-    pub(crate) seeds: String,
-    /// How much of its output has been fetched.
-    offset: u64,
-    /// Whether it was missing at the last answer, without a record of its end.
-    is_missing: bool,
-    host: Arc<dyn ProcessHost>,
-}
-
-/// How to end a polled process.
-pub(crate) struct KillTarget {
-    pub(crate) host: Arc<dyn ProcessHost>,
-    seeds: String,
-}
-
-impl KillTarget {
-    pub(crate) fn kill(&self, grace: Duration, force: bool) -> Result<KillOutcome, String> {
-        self.host.kill(&self.seeds, grace, force)
-    }
-}
-
-enum NewState {
-    Running,
-    Exited(i32),
-    /// It is not there, and nobody wrote down why.
-    Lost,
-}
-
-impl PolledProcess {
-    pub(crate) fn new(pid: u32, seeds: String, host: Arc<dyn ProcessHost>) -> Self {
-        Self {
-            pid,
-            seeds,
-            offset: 0,
-            is_missing: false,
-            host,
-        }
-    }
-
-    pub(crate) fn target(&self) -> KillTarget {
-        KillTarget {
-            host: Arc::clone(&self.host),
-            seeds: self.seeds.clone(),
-        }
-    }
-
-    fn question(&self, id: &str) -> StatusQuestion {
-        StatusQuestion {
-            id: id.to_owned(),
-            pid: self.pid,
-            offset: self.offset,
-        }
-    }
-
-    /// What an answer means for it.
-    fn update(&mut self, answer: &StatusAnswer) -> NewState {
-        self.offset = self.offset.max(answer.size);
-        match (answer.exit_code, answer.is_alive) {
-            (Some(code), _) => NewState::Exited(code),
-            (None, true) => NewState::Running,
-            // Its end may be about to be written down: it is asked about once more.
-            (None, false) if !self.is_missing => {
-                self.is_missing = true;
-                NewState::Running
-            }
-            (None, false) => NewState::Lost,
-        }
-    }
-}
-
-impl std::fmt::Debug for PolledProcess {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("PolledProcess")
-            .field("pid", &self.pid)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Drop for PolledProcess {
-    fn drop(&mut self) {
-        self.host.forget();
-    }
-}
-
-/// A thread that asks one host.
-pub(super) struct Poller {
-    host: Weak<dyn ProcessHost>,
-    /// Raised to ask at once.
-    pub(super) wake: Arc<Wake>,
-}
-
-fn is_same(one: &Weak<dyn ProcessHost>, other: &Arc<dyn ProcessHost>) -> bool {
-    std::ptr::addr_eq(one.as_ptr(), Arc::as_ptr(other))
-}
-
 impl Processes {
     /// Makes sure that the host is asked for news, and soon.
     pub(super) fn listen_to(&self, host: &Arc<dyn ProcessHost>) -> std::io::Result<()> {
@@ -177,19 +35,16 @@ impl Processes {
             poller.wake.raise();
             return Ok(());
         }
-        let wake = Arc::new(Wake::new()?);
-        let thread = PollThread {
-            shared: Arc::downgrade(&self.shared),
-            host: Arc::downgrade(host),
-            wake: Arc::clone(&wake),
+        let poller = Poller {
+            host: Arc::clone(host),
+            wake: Arc::new(Wake::new()?),
         };
+        state.pollers.push(poller.clone());
+        let shared = Arc::downgrade(&self.shared);
         std::thread::Builder::new()
             .name("remote-processes".to_owned())
-            .spawn(move || thread.run())?;
-        state.pollers.push(Poller {
-            host: Arc::downgrade(host),
-            wake,
-        });
+            .spawn(move || poll(&shared, &poller))
+            .inspect_err(|_| drop(state.pollers.pop()))?;
         Ok(())
     }
 
@@ -203,13 +58,9 @@ impl Processes {
 
     /// Fetches the news of all polled processes.
     pub(super) fn refresh_all(&self) {
-        let hosts: Vec<_> = {
-            let state = self.shared.lock();
-            let pollers = state.pollers.iter();
-            pollers.filter_map(|poller| poller.host.upgrade()).collect()
-        };
-        for host in hosts {
-            self.shared.ask(&host);
+        let pollers = self.shared.lock().pollers.clone();
+        for poller in pollers {
+            self.shared.ask(&poller.host);
         }
     }
 
@@ -234,37 +85,61 @@ impl State {
     }
 
     fn poller(&self, host: &Arc<dyn ProcessHost>) -> Option<&Poller> {
-        self.pollers
-            .iter()
-            .find(|poller| is_same(&poller.host, host))
+        let mut pollers = self.pollers.iter();
+        pollers.find(|poller| Arc::ptr_eq(&poller.host, host))
     }
 
-    /// The questions about the processes of a host.
-    fn questions(&self, host: &Weak<dyn ProcessHost>) -> Vec<StatusQuestion> {
+    /// The processes of a host that run.
+    fn polled(
+        &self,
+        host: &Arc<dyn ProcessHost>,
+    ) -> impl Iterator<Item = (&Process, &PolledProcess)> {
         let processes = self.processes.values();
-        processes
-            .filter_map(|process| match &process.connection {
-                Connection::Polled(polled) if is_same(host, &polled.host) => {
-                    Some(polled.question(&process.id))
-                }
-                _ => None,
-            })
-            .collect()
+        processes.filter_map(move |process| match &process.connection {
+            Connection::Polled(polled) if Arc::ptr_eq(&polled.host, host) => {
+                Some((process, polled))
+            }
+            _ => None,
+        })
     }
 
-    fn is_awaited(&self, host: &Weak<dyn ProcessHost>) -> bool {
-        self.processes.values().any(|process| {
-            matches!(&process.connection, Connection::Polled(polled) if is_same(host, &polled.host))
-                && process.waiters > 0
-        })
+    /// Takes an answer about one process; says whether it has ended.
+    fn hear_from(&mut self, id: &str, answer: &StatusAnswer) -> bool {
+        let Some(process) = self.processes.get_mut(id) else {
+            return false;
+        };
+        let is_being_killed = process.kill_source.is_some();
+        let Connection::Polled(polled) = &mut process.connection else {
+            return false;
+        };
+        polled.offset = polled.offset.max(answer.size);
+        // The end of one that is missing may be about to be written down: it is asked about once
+        // more.
+        let is_lost = answer.exit_code.is_none()
+            && !answer.is_alive
+            && std::mem::replace(&mut polled.is_missing, true);
+        self.output(id, &answer.output, Instant::now());
+        match answer.exit_code {
+            // The kill reports the end.
+            _ if is_being_killed => return false,
+            Some(code) => self.finish(id, Some(code)),
+            None if is_lost => self.finish_as(id, Some(-1), EndReason::Lost),
+            None => return false,
+        }
+        true
     }
 }
 
 impl Shared {
     /// Asks a host for all its processes, one caller at a time.
     fn ask(&self, host: &Arc<dyn ProcessHost>) {
-        let _turn = host.asking().lock().unwrap_or_else(PoisonError::into_inner);
-        let questions = self.lock().questions(&Arc::downgrade(host));
+        let _turn = lock(host.asking());
+        let question = |(process, polled): (&Process, &PolledProcess)| StatusQuestion {
+            id: process.id.clone(),
+            pid: polled.pid,
+            offset: polled.offset,
+        };
+        let questions: Vec<_> = self.lock().polled(host).map(question).collect();
         if questions.is_empty() {
             return;
         }
@@ -272,88 +147,60 @@ impl Shared {
             Ok(answers) => self.update(|state| {
                 let mut has_ended = false;
                 for (id, answer) in &answers {
-                    has_ended |= self.hear_from(state, id, answer);
+                    has_ended |= state.hear_from(id, answer);
                 }
                 if has_ended {
                     self.save_best_effort(state);
                 }
             }),
             Err(ProcessHostError::Gone(error)) => {
-                tracing::warn!(%error, "its background processes are lost");
+                tracing::warn!(%error, "lost its background processes");
                 self.update(|state| {
                     for StatusQuestion { id, .. } in &questions {
-                        state.finish_as(id, Some(-1), EndReason::Lost, &self.redactor);
+                        state.finish_as(id, Some(-1), EndReason::Lost);
                     }
                     self.save_best_effort(state);
                 });
             }
             Err(ProcessHostError::Unanswered(error)) => {
-                tracing::debug!(%error, "no news of background processes");
+                tracing::debug!(%error, "could not read the state of background processes");
             }
         }
     }
+}
 
-    /// Takes an answer about one process; says whether it has ended.
-    fn hear_from(&self, state: &mut State, id: &str, answer: &StatusAnswer) -> bool {
-        let Some(process) = state.processes.get_mut(id) else {
-            return false;
+/// Asks one host until nothing runs there any more, or the registry is gone.
+fn poll(shared: &Weak<Shared>, poller: &Poller) {
+    let mut pauses = PAUSES.iter();
+    let mut pause = PAUSES[0];
+    loop {
+        pause = pauses.next().copied().unwrap_or(pause);
+        let is_awaited = match shared.upgrade() {
+            None => return,
+            Some(shared) => shared
+                .lock()
+                .polled(&poller.host)
+                .any(|(process, _)| process.waiters > 0),
         };
-        let is_being_killed = process.kill_source.is_some();
-        let Connection::Polled(polled) = &mut process.connection else {
-            return false;
+        let wait = if is_awaited {
+            pause.min(HURRIED)
+        } else {
+            pause
         };
-        let new_state = polled.update(answer);
-        state.output(id, &answer.output, Instant::now(), &self.redactor);
-        match new_state {
-            // The kill reports the end.
-            _ if is_being_killed => return false,
-            NewState::Running => return false,
-            NewState::Exited(code) => state.finish(id, Some(code), &self.redactor),
-            NewState::Lost => state.finish_as(id, Some(-1), EndReason::Lost, &self.redactor),
+        if poller.wake.wait(wait) {
+            poller.wake.clear();
+            pauses = PAUSES.iter();
         }
-        true
-    }
-}
-
-/// Asks one host until nothing runs there any more.
-struct PollThread {
-    shared: Weak<Shared>,
-    host: Weak<dyn ProcessHost>,
-    wake: Arc<Wake>,
-}
-
-impl PollThread {
-    fn run(self) {
-        let mut pauses = PAUSES.iter();
-        let mut pause = PAUSES[0];
-        loop {
-            pause = pauses.next().copied().unwrap_or(pause);
-            let is_awaited = match self.shared.upgrade() {
-                None => return,
-                Some(shared) => shared.lock().is_awaited(&self.host),
-            };
-            let wait = if is_awaited {
-                pause.min(HURRIED)
-            } else {
-                pause
-            };
-            if self.wake.wait(wait) {
-                self.wake.clear();
-                pauses = PAUSES.iter();
-            }
-            let Some(shared) = self.shared.upgrade() else {
-                return;
-            };
-            let Some(host) = self.host.upgrade() else {
-                return;
-            };
-            shared.ask(&host);
-            let mut state = shared.lock();
-            if state.questions(&self.host).is_empty() {
-                // Under the lock: a process that is started now starts another thread.
-                state.pollers.retain(|poller| !is_same(&poller.host, &host));
-                return;
-            }
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        shared.ask(&poller.host);
+        let mut state = shared.lock();
+        if state.polled(&poller.host).next().is_none() {
+            // Under the lock: a process that is started now starts another thread.
+            let is_other = |other: &Poller| !Arc::ptr_eq(&other.host, &poller.host);
+            state.pollers.retain(is_other);
+            return;
         }
     }
 }

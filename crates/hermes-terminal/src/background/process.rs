@@ -5,36 +5,24 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use hermes_proc::{Child, ProcessHandle, ProcessTree, start_time_of};
 use serde_json::Value;
 
+use super::host::PolledProcess;
 use super::link::Link;
 use super::notice::Ending;
-use super::poll::PolledProcess;
 use super::record::Record;
 use super::tail::OutputTail;
 use super::watch::Watch;
 use crate::shell::SessionKey;
 
 /// How a process is heard of.
-#[derive(Debug)]
 pub(super) enum Connection {
-    /// Its supervisor talks to us.
     Supervisor(Link),
     /// It has none we can reach; its end is seen, its output is not.
     Seen(ProcessHandle),
-    /// Its host is asked now and then.
     Polled(PolledProcess),
-    /// It has ended.
     None,
 }
 
-/// Running, or how it ended and when.
-#[derive(Debug, Clone)]
-pub(super) enum Status {
-    Running,
-    Exited { ending: Ending, at: Instant },
-}
-
 /// A tracked process.
-#[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "four facts that change independently"
@@ -55,14 +43,13 @@ pub(super) struct Process {
     pub(super) output: OutputTail,
     pub(super) connection: Connection,
     pub(super) supervisor: Option<Child>,
-    pub(super) status: Status,
-    /// Who is killing it.
+    /// How it ended, and when; `None` while it runs.
+    pub(super) ended: Option<(Ending, Instant)>,
     pub(super) kill_source: Option<String>,
     /// Callers who will show its end themselves.
     pub(super) waiters: usize,
     /// Whether the session has been shown its end.
     pub(super) end_was_shown: bool,
-    /// Its key among the descriptors that are waited for.
     pub(super) key: u64,
 }
 
@@ -102,7 +89,7 @@ impl Process {
             output: OutputTail::default(),
             connection: Connection::None,
             supervisor: None,
-            status: Status::Running,
+            ended: None,
             kill_source: None,
             waiters: 0,
             end_was_shown: false,
@@ -112,28 +99,16 @@ impl Process {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.status, Status::Running)
+        self.ended.is_none()
     }
 
     pub(super) fn ending(&self) -> Option<&Ending> {
-        match &self.status {
-            Status::Running => None,
-            Status::Exited { ending, .. } => Some(ending),
-        }
-    }
-
-    pub(super) fn ended_at(&self) -> Option<Instant> {
-        match &self.status {
-            Status::Running => None,
-            Status::Exited { at, .. } => Some(*at),
-        }
+        self.ended.as_ref().map(|(ending, _)| ending)
     }
 
     pub(super) fn uptime(&self) -> Duration {
-        let until = match self.ended_at() {
-            Some(at) => SystemTime::now().checked_sub(at.elapsed()),
-            None => Some(SystemTime::now()),
-        };
+        let since_end = self.ended.as_ref().map(|(_, at)| at.elapsed());
+        let until = SystemTime::now().checked_sub(since_end.unwrap_or_default());
         until
             .and_then(|until| until.duration_since(self.started_at).ok())
             .unwrap_or_default()

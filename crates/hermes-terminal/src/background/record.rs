@@ -52,7 +52,6 @@ impl Record {
     }
 }
 
-/// The file.
 #[derive(Debug)]
 pub(super) struct ProcessFile {
     path: PathBuf,
@@ -65,7 +64,6 @@ impl ProcessFile {
         }
     }
 
-    /// All entries.
     pub(super) fn load(&self) -> hermes_fs::Result<Vec<Record>> {
         let Some(bytes) = hermes_fs::read_optional(&self.path, LARGEST)? else {
             return Ok(Vec::new());
@@ -80,7 +78,7 @@ impl ProcessFile {
         hermes_fs::rename(&self.path, &aside)?;
         tracing::warn!(
             moved_to = %aside.display(),
-            "processes.json made no sense and was moved aside"
+            "processes.json could not be parsed and was moved aside"
         );
         Ok(Vec::new())
     }
@@ -119,7 +117,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Record>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
     use pretty_assertions::assert_eq;
     use serde_json::json;

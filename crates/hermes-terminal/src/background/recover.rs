@@ -4,21 +4,18 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use hermes_proc::{
     KillTiming, ProcessHandle, ProcessIdentity, identity_of, kill_tree, start_time_of,
 };
-use serde_json::Value;
 
+use super::files::{ExitRecord, Files};
 use super::link::Link;
 use super::process::{Connection, Process};
 use super::record::Record;
-use super::registry::{Processes, Shared, State, remove_files};
-use super::supervisor::Files;
-
-/// Files of processes nobody knows are kept this long.
-const AGE: Duration = Duration::from_hours(24);
+use super::registry::{Processes, Shared, State};
+use crate::old_files::remove_old_files;
 
 impl Processes {
     /// Takes over what `processes.json` says is running, and tells of what has ended meanwhile.
@@ -39,9 +36,14 @@ impl Processes {
         if adopted > 0
             && let Err(error) = self.ensure_monitor()
         {
-            tracing::error!(%error, "recovered processes are not heard");
+            tracing::error!(%error, "recovered processes cannot be monitored");
         }
-        self.shared.remove_old_files(&known);
+        remove_old_files(&self.shared.directory, SystemTime::now(), |name| {
+            let id = name.rsplit_once('.').map(|(id, _)| id.to_owned());
+            id.is_some_and(|id| {
+                !known.contains(&id) && !self.shared.lock().processes.contains_key(&id)
+            })
+        });
         Ok(adopted)
     }
 }
@@ -65,7 +67,6 @@ impl Shared {
             // Its sandbox is gone with the process that made it: the entry goes.
             process.notify = false;
         }
-        let files = Files::of(&self.directory, &id);
         // A supervisor that answers knows its process better than any pid.
         let connection = match connect(&self.directory, &id) {
             Ok(link) => Some(Connection::Supervisor(link)),
@@ -80,23 +81,17 @@ impl Shared {
                     .get(&id)
                     .map_or(Ok(()), |process| self.listen(process));
                 if let Err(error) = listening {
-                    tracing::warn!(%error, process = id, "a recovered process is not heard");
+                    tracing::warn!(%error, process = id, "a recovered process cannot be monitored");
                 }
                 true
             }
             _ => {
-                let end = ExitRecord::read(&files.exit);
-                let mut log = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64)
-                    .unwrap_or_default();
-                let news = end.as_ref().map(|end| end.split_off_news(&mut log));
-                process.output.push(&log, &mut |_| {});
+                let end = Files::of(&self.directory, &id).read_exit();
                 if is_host && end.is_none() {
                     kill_lost(&process);
                 }
                 state.insert(process);
-                let news = news.unwrap_or_default();
-                state.output(&id, &news, Instant::now(), &self.redactor);
-                state.finish(&id, end.map(|end| end.code), &self.redactor);
+                self.finish_from_files(state, &id, end);
                 if !is_host {
                     state.processes.remove(&id);
                 }
@@ -105,22 +100,16 @@ impl Shared {
         }
     }
 
-    fn remove_old_files(&self, known: &[String]) {
-        let now = SystemTime::now();
-        for entry in hermes_fs::read_dir(&self.directory).unwrap_or_default() {
-            let Some((id, _)) = entry.name.to_str().and_then(|name| name.rsplit_once('.')) else {
-                continue;
-            };
-            let is_old = hermes_fs::symlink_metadata(&entry.path)
-                .ok()
-                .and_then(|meta| meta.modified().ok())
-                .and_then(|modified| now.duration_since(modified).ok())
-                .is_some_and(|age| age > AGE);
-            let is_tracked = self.lock().processes.contains_key(id);
-            if is_old && !is_tracked && !known.iter().any(|other| other == id) {
-                remove_files(&self.directory, id);
-            }
+    /// The process has ended without us: what it printed is in the log. What its supervisor says
+    /// nobody was told, because we came when it was already leaving, is news.
+    pub(super) fn finish_from_files(&self, state: &mut State, id: &str, end: Option<ExitRecord>) {
+        if let Ok(mut log) = Files::of(&self.directory, id).read_log() {
+            let unheard = end.as_ref().map_or(0, |end| end.unheard_bytes);
+            let news = log.split_off(log.len().saturating_sub(unheard));
+            state.history(id, &log);
+            state.output(id, &news, Instant::now());
         }
+        state.finish(id, end.map(|end| end.exit_code));
     }
 }
 
@@ -161,32 +150,8 @@ pub(super) fn connect(directory: &Path, id: &str) -> io::Result<Link> {
     Ok(link)
 }
 
-/// What a supervisor wrote down about the end of its process.
-pub(super) struct ExitRecord {
-    pub(super) code: i32,
-    /// How many of the last bytes in the log nobody has been told.
-    unheard: usize,
-}
-
-impl ExitRecord {
-    pub(super) fn read(path: &Path) -> Option<Self> {
-        let bytes = hermes_fs::read_capped(path, 4096).ok()?;
-        let record: Value = serde_json::from_slice(&bytes).ok()?;
-        let code = record.get("exit_code")?.as_i64()?;
-        let unheard = record.get("unheard_bytes").and_then(Value::as_u64);
-        Some(Self {
-            code: i32::try_from(code).ok()?,
-            unheard: usize::try_from(unheard.unwrap_or(0)).unwrap_or(0),
-        })
-    }
-
-    /// Takes from the log what nobody has been told.
-    pub(super) fn split_off_news(&self, log: &mut Vec<u8>) -> Vec<u8> {
-        log.split_off(log.len().saturating_sub(self.unheard))
-    }
-}
-
-/// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear of
+/// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear
+/// of
 /// it again. From a thread, because it may take seconds.
 pub(super) fn kill_lost(process: &Process) {
     // Entries of other programs have no mark; what became of those is not ours to decide.
@@ -198,28 +163,6 @@ pub(super) fn kill_lost(process: &Process) {
         .name("lost-process".to_owned())
         .spawn(move || kill_tree(&tree, KillTiming::default()));
     if let Err(error) = started {
-        tracing::warn!(%error, process = process.id, "a lost process may still run");
-    }
-}
-
-impl Processes {
-    /// Waits until no process of the session runs; for tests and for orderly ends.
-    pub fn wait_until_idle(
-        &self,
-        session: Option<&crate::shell::SessionKey>,
-        limit: Duration,
-    ) -> bool {
-        let deadline = Instant::now() + limit;
-        let Ok(waiter) = self.shared.add_waiter() else {
-            return false;
-        };
-        let mut is_idle = self.running(session) == 0;
-        while !is_idle && Instant::now() < deadline {
-            waiter.wait(deadline.saturating_duration_since(Instant::now()));
-            waiter.clear();
-            is_idle = self.running(session) == 0;
-        }
-        self.shared.remove_waiter(&waiter);
-        is_idle
+        tracing::warn!(%error, process = process.id, "a lost process may still be running");
     }
 }

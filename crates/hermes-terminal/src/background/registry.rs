@@ -6,20 +6,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 use hermes_proc::{Child, Wake};
 use hermes_secret::Redactor;
 use rustix::event::epoll;
 
+use super::files::Files;
+use super::host::Poller;
 use super::notice::{EndReason, Ending, Notice, NoticeKind, NoticeQueues};
-use super::poll::Poller;
-use super::process::{Connection, Process, REMEMBERED, Status};
+use super::process::{Connection, Process, REMEMBERED};
 use super::record::ProcessFile;
-use super::supervisor::Files;
+use super::tail::OutputTail;
 use super::watch::{Admission, Breaker, WatchEvent};
+use crate::lock::lock;
 use crate::output::tail_from_line_start;
 use crate::settings::TerminalSettings;
 use crate::shell::SessionKey;
@@ -30,8 +32,6 @@ pub(super) const MOST: usize = 64;
 const NOTICE_OUTPUT: usize = 2_000;
 /// The key of [`Shared::wake`] among the descriptors that are waited for.
 pub(super) const WAKE_KEY: u64 = 0;
-
-type Listener = Box<dyn Fn(&SessionKey) + Send + Sync>;
 
 /// Background processes. Shared by all sessions of a process.
 pub struct Processes {
@@ -45,13 +45,12 @@ pub(super) struct Shared {
     pub(super) redactor: Arc<Redactor>,
     pub(super) epoll: Arc<OwnedFd>,
     pub(super) wake: Wake,
-    listener: Mutex<Option<Listener>>,
 }
 
 #[derive(Default)]
 pub(super) struct State {
+    redactor: Arc<Redactor>,
     pub(super) processes: BTreeMap<String, Process>,
-    /// Processes that are being started.
     pub(super) starting: usize,
     pub(super) notices: NoticeQueues,
     pub(super) breaker: Breaker,
@@ -62,11 +61,8 @@ pub(super) struct State {
     /// Every id that was ever ours: their entries in the file are ours to remove.
     ours: BTreeSet<String>,
     waiters: Vec<Arc<Wake>>,
-    /// Sessions to be told that there is news, once the lock is free.
-    news: Vec<SessionKey>,
     /// Supervisors about to end.
     done: Vec<Child>,
-    /// Threads that ask hosts for news.
     pub(super) pollers: Vec<Poller>,
 }
 
@@ -83,20 +79,17 @@ impl Processes {
         )?;
         Ok(Self {
             shared: Arc::new(Shared {
-                state: Mutex::new(State::default()),
+                state: Mutex::new(State {
+                    redactor: Arc::clone(&redactor),
+                    ..State::default()
+                }),
                 file: ProcessFile::of(&settings.home),
                 directory: settings.process_directory(),
                 redactor,
                 epoll: Arc::new(epoll),
                 wake,
-                listener: Mutex::new(None),
             }),
         })
-    }
-
-    /// Calls `listener` whenever a session has a notice waiting. It must not block.
-    pub fn on_notice(&self, listener: impl Fn(&SessionKey) + Send + Sync + 'static) {
-        *lock(&self.shared.listener) = Some(Box::new(listener));
     }
 
     /// Takes the notices of a session.
@@ -104,17 +97,6 @@ impl Processes {
         let mut state = self.shared.lock();
         state.release_breaker(Instant::now());
         state.notices.drain(session)
-    }
-
-    /// How many processes run, of one session or of all.
-    pub fn running(&self, session: Option<&SessionKey>) -> usize {
-        let state = self.shared.lock();
-        state
-            .processes
-            .values()
-            .filter(|process| process.is_running())
-            .filter(|process| session.is_none_or(|session| process.session == *session))
-            .count()
     }
 }
 
@@ -137,7 +119,6 @@ impl Shared {
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let answer = change(&mut state);
-        let news = std::mem::take(&mut state.news);
         // A supervisor that has said its last word may take its time to end; the next change buries
         // it.
         let done: Vec<Child> = state
@@ -150,13 +131,6 @@ impl Shared {
         drop(state);
         for mut supervisor in done {
             drop(supervisor.wait());
-        }
-        if !news.is_empty()
-            && let Some(listener) = lock(&self.listener).as_ref()
-        {
-            for session in &news {
-                listener(session);
-            }
         }
         answer
     }
@@ -189,6 +163,23 @@ impl Shared {
     pub(super) fn save_best_effort(&self, state: &State) {
         if let Err(error) = self.save(state) {
             tracing::warn!(%error, "processes.json is not up to date");
+        }
+    }
+
+    /// Forgets what ended long ago, and the oldest ended ones when there are too many.
+    pub(super) fn forget_old(&self, state: &mut State) {
+        let mut ended: Vec<(Instant, String)> = state
+            .processes
+            .values()
+            .filter_map(|process| Some((process.ended.as_ref()?.1, process.id.clone())))
+            .collect();
+        ended.sort();
+        let excess = (state.processes.len() + state.starting).saturating_sub(MOST);
+        for (index, (at, id)) in ended.into_iter().enumerate() {
+            if index < excess || at.elapsed() > REMEMBERED {
+                state.processes.remove(&id);
+                Files::of(&self.directory, &id).remove();
+            }
         }
     }
 
@@ -234,7 +225,7 @@ impl State {
     }
 
     /// Output of a process: kept, and compared with its patterns.
-    pub(super) fn output(&mut self, id: &str, bytes: &[u8], now: Instant, redactor: &Redactor) {
+    pub(super) fn output(&mut self, id: &str, bytes: &[u8], now: Instant) {
         self.release_breaker(now);
         let Some(process) = self.processes.get_mut(id) else {
             return;
@@ -252,18 +243,19 @@ impl State {
         match process.watch.look_at(&lines, now) {
             None => {}
             Some(WatchEvent::Match { pattern, lines }) => {
-                let notice = notice(
-                    process,
-                    NoticeKind::WatchMatch { pattern },
-                    &lines,
-                    redactor,
-                );
+                let kind = NoticeKind::WatchMatch { pattern };
+                let notice = notice(process, kind, &lines, &self.redactor);
                 self.admit(notice, now);
             }
             Some(WatchEvent::Disabled { dropped }) => {
                 process.notify = true;
-                let notice = notice(process, NoticeKind::WatchDisabled { dropped }, "", redactor);
-                self.queue(notice);
+                let notice = notice(
+                    process,
+                    NoticeKind::WatchDisabled { dropped },
+                    "",
+                    &self.redactor,
+                );
+                self.notices.push(notice);
             }
         }
     }
@@ -272,20 +264,20 @@ impl State {
     /// compared with the patterns: those that matched have been told.
     pub(super) fn history(&mut self, id: &str, bytes: &[u8]) {
         if let Some(process) = self.processes.get_mut(id) {
-            process.output.clear();
+            process.output = OutputTail::default();
             process.output.push(bytes, &mut |_| {});
         }
     }
 
     fn admit(&mut self, mut notice: Notice, now: Instant) {
         match self.breaker.admit(now) {
-            Admission::Pass => self.queue(notice),
+            Admission::Pass => self.notices.push(notice),
             Admission::Suppressed => {}
             Admission::Tripped => {
                 self.flooded = Some(notice.session.clone());
                 notice.kind = NoticeKind::WatchOverflowTripped;
                 notice.output.clear();
-                self.queue(notice);
+                self.notices.push(notice);
             }
         }
     }
@@ -296,7 +288,7 @@ impl State {
             return;
         };
         if let Some(session) = self.flooded.take() {
-            self.queue(Notice {
+            self.notices.push(Notice {
                 process_id: String::new(),
                 session,
                 kind: NoticeKind::WatchOverflowReleased { suppressed },
@@ -307,7 +299,7 @@ impl State {
     }
 
     /// The one way out of "running".
-    pub(super) fn finish(&mut self, id: &str, exit_code: Option<i32>, redactor: &Redactor) {
+    pub(super) fn finish(&mut self, id: &str, exit_code: Option<i32>) {
         let Some(process) = self.processes.get_mut(id) else {
             return;
         };
@@ -315,16 +307,10 @@ impl State {
             Some(_) => EndReason::Killed,
             None => EndReason::Exited,
         };
-        self.finish_as(id, exit_code, reason, redactor);
+        self.finish_as(id, exit_code, reason);
     }
 
-    pub(super) fn finish_as(
-        &mut self,
-        id: &str,
-        exit_code: Option<i32>,
-        reason: EndReason,
-        redactor: &Redactor,
-    ) {
+    pub(super) fn finish_as(&mut self, id: &str, exit_code: Option<i32>, reason: EndReason) {
         let Some(process) = self
             .processes
             .get_mut(id)
@@ -337,10 +323,7 @@ impl State {
             reason,
             source: process.kill_source.clone(),
         };
-        process.status = Status::Exited {
-            ending: ending.clone(),
-            at: Instant::now(),
-        };
+        process.ended = Some((ending.clone(), Instant::now()));
         process.connection = Connection::None;
         self.done.extend(process.supervisor.take());
         // Whoever waits or kills shows the end in its own result.
@@ -349,9 +332,9 @@ impl State {
         }
         if process.notify && !process.end_was_shown {
             let output = tail_from_line_start(process.output.text().trim_end(), NOTICE_OUTPUT);
-            let output = output.to_owned();
-            let notice = notice(process, NoticeKind::Completion(ending), &output, redactor);
-            self.queue(notice);
+            let kind = NoticeKind::Completion(ending);
+            let notice = notice(process, kind, output, &self.redactor);
+            self.notices.push(notice);
         }
     }
 
@@ -363,41 +346,6 @@ impl State {
         if !process.is_running() {
             process.end_was_shown = true;
             self.notices.withdraw_completion(&process.session, id);
-        }
-    }
-
-    fn queue(&mut self, notice: Notice) {
-        self.news.push(notice.session.clone());
-        self.notices.push(notice);
-    }
-
-    /// Forgets what ended long ago, and the oldest ended ones when there are too many; gives their
-    /// ids.
-    pub(super) fn forget_old(&mut self, now: Instant) -> Vec<String> {
-        let mut ended: Vec<(Instant, String)> = self
-            .processes
-            .values()
-            .filter_map(|process| Some((process.ended_at()?, process.id.clone())))
-            .collect();
-        ended.sort();
-        let excess = (self.processes.len() + self.starting).saturating_sub(MOST);
-        let mut gone = Vec::new();
-        for (index, (at, id)) in ended.into_iter().enumerate() {
-            if index < excess || now.saturating_duration_since(at) > REMEMBERED {
-                self.processes.remove(&id);
-                gone.push(id);
-            }
-        }
-        gone
-    }
-}
-
-/// Removes the files of a process nobody remembers.
-pub(super) fn remove_files(directory: &Path, id: &str) {
-    let files = Files::of(directory, id);
-    for path in [files.log, files.exit, files.socket] {
-        if let Err(error) = hermes_fs::remove_file_if_present(&path) {
-            tracing::debug!(%error, "a file of an old process stays");
         }
     }
 }
@@ -412,19 +360,11 @@ fn notice(process: &Process, kind: NoticeKind, output: &str, redactor: &Redactor
     }
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change leaves the state whole: a thread that panicked has only lost its own work.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How long the listening thread may sleep.
-pub(super) fn until(deadline: Option<Instant>) -> Option<Duration> {
-    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
-}
-
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
+
+    use std::time::Duration;
 
     use super::*;
     use crate::background::record::Record;
@@ -440,13 +380,12 @@ mod tests {
         let mut state = State::default();
         state.insert(Process::from_record(record).unwrap());
         let start = Instant::now();
-        let redactor = Redactor::default();
         for second in 0..60 {
             let now = start + Duration::from_secs(second);
-            state.output("proc_0123456789ab", b"READY again\n", now, &redactor);
+            state.output("proc_0123456789ab", b"READY again\n", now);
         }
-        state.finish("proc_0123456789ab", Some(0), &redactor);
-        state.finish("proc_0123456789ab", Some(0), &redactor);
+        state.finish("proc_0123456789ab", Some(0));
+        state.finish("proc_0123456789ab", Some(0));
         let notices = state.notices.drain(&SessionKey::new("main"));
         let events: Vec<&str> = notices.iter().map(Notice::event).collect();
         assert_eq!(

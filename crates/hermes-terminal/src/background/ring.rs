@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 /// Largest size of the file.
 pub(super) const LARGEST: usize = 2 * 1024 * 1024;
 
-/// A log file.
 #[derive(Debug)]
 pub(super) struct RingLog {
     path: PathBuf,
@@ -46,7 +45,6 @@ impl RingLog {
         Ok(())
     }
 
-    /// Everything in the file.
     pub(super) fn read(&self) -> Vec<u8> {
         // A log that cannot be read is an empty history; the process goes on.
         hermes_fs::read_capped(&self.path, LARGEST as u64 + 1).unwrap_or_default()
@@ -55,7 +53,7 @@ impl RingLog {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 

@@ -6,62 +6,43 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use hermes_proc::Child;
-use serde_json::Value;
+use hermes_proc::{Child, ChildEnv, ChildSpec, Group, Streams};
 
 use super::frame::{Frame, StartSpec};
-use super::helper_process;
+use super::host::PolledProcess;
 use super::link::Link;
-use super::poll::PolledProcess;
 use super::process::{Connection, Process};
 use super::record::Record;
-use super::registry::{MOST, Processes, remove_files};
-use crate::shell::{SessionKey, Shell, WorkdirError};
+use super::registry::{MOST, Processes};
+use crate::command::StartRequest;
+use crate::shell::WorkdirError;
 
 /// How long a supervisor may take to start the shell.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// A process of this machine to start under a supervisor.
-pub(crate) struct NewProcess<'a> {
-    pub(crate) id: &'a str,
-    /// Where its log, its socket and its exit record are.
-    pub(crate) directory: &'a Path,
-    pub(crate) cwd: &'a Path,
-    pub(crate) pty: bool,
-    pub(crate) shell: &'a Shell,
-    pub(crate) script: Vec<u8>,
-    pub(crate) variables: Vec<(OsString, OsString)>,
-    pub(crate) mark: String,
-    /// How the supervisor is started.
-    pub(crate) supervisor: &'a [OsString],
-}
-
 /// Whether a process has a pseudo-terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PtyState {
-    /// It has one.
     Given,
-    /// It has none and none was asked for.
     NotRequested,
     /// None could be opened.
     Unavailable,
-    /// The command reads a token until the end of its input.
     RefusedForToken,
-    /// The backend has none to give.
     Unsupported,
 }
 
 /// A process that a backend has started.
-#[derive(Debug)]
 pub struct StartedProcess {
     pub(crate) pid: u32,
     /// When it began, in the kernel's measure; 0 if only its host knows.
     pub(crate) start_time: u64,
     pub(crate) cwd: PathBuf,
-    /// That this is not where it should run.
     pub(crate) cwd_note: Option<String>,
     pub(crate) pty: PtyState,
     /// Value of its `HERMES_EXEC_ID`; empty if it has none.
@@ -70,226 +51,224 @@ pub struct StartedProcess {
 }
 
 /// How a process that was just started is heard of.
-#[derive(Debug)]
 pub(crate) enum StartedBy {
     /// By its supervisor on this machine, which waits for the word to go.
     Supervisor(Child, Link),
-    /// By asking its host.
     Host(PolledProcess),
 }
 
-/// What a new process is entered as.
-pub(crate) struct NewEntry<'a> {
-    pub(crate) id: &'a str,
-    /// The conversation, that of the parent for sub-agents.
-    pub(crate) session: SessionKey,
-    pub(crate) task_id: &'a str,
-    /// The command as it is shown, redacted.
-    pub(crate) command: &'a str,
-    pub(crate) notify: bool,
-    pub(crate) watch_patterns: &'a [String],
+/// A background process that runs. All texts are redacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    pub id: String,
+    /// On the host it runs on.
+    pub pid: u32,
+    pub pty: PtyState,
+    pub cwd_note: Option<String>,
+    /// Who approved it, if it was flagged.
+    pub approval: Option<String>,
 }
 
 /// Why a background process was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There are as many as there may be.
-    #[error("{MOST} background processes are running, which is the limit; kill one first")]
-    TooMany,
-    /// No program is configured to look after background processes.
-    #[error("no supervisor is configured for background processes")]
-    NoSupervisor,
-    /// The supervisor did not start.
+    #[error("{0}")]
+    Failed(String),
     #[error(transparent)]
-    Supervisor(#[from] hermes_proc::Error),
-    /// The supervisor could not start the shell.
-    #[error("the process did not start: {0}")]
-    Shell(String),
-    /// The connection to the supervisor failed.
+    Process(#[from] hermes_proc::Error),
     #[error("lost the supervisor of the process: {0}")]
     Connection(#[from] io::Error),
-    /// The directory that was asked for cannot be used.
     #[error(transparent)]
     Workdir(#[from] WorkdirError),
-    /// The remote host did not start it.
-    #[error("{0}")]
-    Remote(String),
-    /// It could not be written down, so it was not run.
     #[error("the process was not started because it could not be recorded: {0}")]
     Record(#[from] hermes_fs::Error),
 }
 
-/// Starts a process of this machine under a supervisor; it waits to be released.
-pub(crate) fn start_supervised(new: NewProcess<'_>) -> Result<StartedProcess, StartError> {
-    let spec = StartSpec {
-        id: new.id.to_owned(),
-        directory: new.directory.to_owned(),
-        shell: new.shell.path.clone(),
-        kind: new.shell.kind,
-        cwd: new.cwd.to_owned(),
-        pty: new.pty,
-        script: new.script,
-        variables: new.variables,
+/// Starts this program again as a helper, the supervisor of a background process or the crash
+/// guard;
+/// the first frame tells it which of the two it is. It gets no variable, and of our descriptors
+/// only
+/// `inherited`.
+pub(super) fn start_helper(
+    command: &[OsString],
+    inherited: Vec<OwnedFd>,
+) -> Result<(Child, Link), StartError> {
+    let Some((program, args)) = command.split_first() else {
+        let reason = "no supervisor is configured for background processes";
+        return Err(StartError::Failed(reason.to_owned()));
     };
-    let (mut supervisor, mut link) = helper_process::start(new.supervisor, Vec::new())?;
+    let (ours, theirs) = UnixStream::pair()?;
+    let spec = ChildSpec {
+        cwd: Some(PathBuf::from("/")),
+        streams: Streams::Given {
+            input: Some(theirs.into()),
+            output: None,
+        },
+        group: Group::Session,
+        inherited,
+        kill_on_drop: false,
+        ..ChildSpec::new(program, args, ChildEnv::default())
+    };
+    Ok((spec.spawn()?, Link::new(ours)))
+}
+
+/// Starts a process of this machine under a supervisor; it waits to be released. `mark` is the
+/// value
+/// of `HERMES_EXEC_ID` among its variables.
+pub(crate) fn start_supervised(
+    spec: StartSpec,
+    mark: String,
+    supervisor: &[OsString],
+) -> Result<StartedProcess, StartError> {
+    let (mut supervisor, mut link) = start_helper(supervisor, Vec::new())?;
     link.set_read_timeout(START_LIMIT)?;
     link.send_now(&Frame::Start(spec.encode()))?;
     let started = match link.wait_for_frame()? {
         Some(Frame::Started(started)) => started,
-        Some(Frame::Failed(reason)) => {
+        answer => {
+            let reason = match answer {
+                Some(Frame::Failed(reason)) => reason,
+                _ => "its supervisor ended".to_owned(),
+            };
+            // It has nothing left to do; how it ends does not matter.
             drop(supervisor.wait());
-            return Err(StartError::Shell(reason));
-        }
-        _ => {
-            drop(supervisor.wait());
-            return Err(StartError::Shell("its supervisor ended".to_owned()));
+            return Err(StartError::Failed(format!(
+                "the process did not start: {reason}"
+            )));
         }
     };
     Ok(StartedProcess {
         pid: started.pid,
         start_time: started.start_time,
-        cwd: new.cwd.to_owned(),
-        cwd_note: None,
-        pty: match (new.pty, started.pty) {
+        pty: match (spec.pty, started.pty) {
             (_, true) => PtyState::Given,
             (true, false) => PtyState::Unavailable,
             (false, false) => PtyState::NotRequested,
         },
-        mark: new.mark,
+        cwd: spec.cwd,
+        cwd_note: None,
+        mark,
         started_by: StartedBy::Supervisor(supervisor, link),
     })
 }
 
 impl Processes {
-    /// Starts one more process, if there may be one, and tracks it.
+    /// Starts one more process, if there may be one, and tracks it. `command` is how it is shown.
     pub(crate) fn start(
         &self,
-        entry: &NewEntry<'_>,
+        request: &StartRequest<'_>,
+        id: &str,
+        command: &str,
         start: impl FnOnce() -> Result<StartedProcess, StartError>,
-    ) -> Result<NewlyStarted, StartError> {
+    ) -> Result<Started, StartError> {
         self.ensure_monitor()?;
-        let gone = {
+        {
             let mut state = self.shared.lock();
             if state.running() >= MOST {
-                return Err(StartError::TooMany);
+                return Err(StartError::Failed(format!(
+                    "the limit of {MOST} background processes is reached; kill one first"
+                )));
             }
             state.starting += 1;
-            state.forget_old(Instant::now())
-        };
-        for id in gone {
-            remove_files(&self.shared.directory, &id);
+            self.shared.forget_old(&mut state);
         }
-        let started = start().and_then(|started| self.track(entry, started));
+        let started = start().and_then(|mut started| {
+            let answer = Started {
+                id: id.to_owned(),
+                pid: started.pid,
+                pty: started.pty,
+                cwd_note: started.cwd_note.take(),
+                approval: None,
+            };
+            let record = record(request, id, command, &started);
+            self.track(id, record, started.started_by)?;
+            Ok(answer)
+        });
         self.shared.lock().starting -= 1;
         started
     }
 
-    fn track(
-        &self,
-        entry: &NewEntry<'_>,
-        started: StartedProcess,
-    ) -> Result<NewlyStarted, StartError> {
-        let newly_started = NewlyStarted {
-            pid: started.pid,
-            cwd_note: started.cwd_note.clone(),
-            pty: started.pty,
+    fn track(&self, id: &str, record: Record, started_by: StartedBy) -> Result<(), StartError> {
+        let Some(mut process) = Process::from_record(record) else {
+            return Err(StartError::Failed(
+                "the process did not start: its entry made no sense".to_owned(),
+            ));
         };
-        let Some(mut process) = Process::from_record(entry.record(&started)) else {
-            return Err(StartError::Shell("its entry made no sense".to_owned()));
-        };
-        let (link, polled) = match started.started_by {
+        let (link, host) = match started_by {
             StartedBy::Supervisor(supervisor, link) => {
                 process.supervisor = Some(supervisor);
                 (Some(link), None)
             }
             StartedBy::Host(polled) => {
-                let target = polled.target();
+                let host = (Arc::clone(&polled.host), polled.seeds.clone());
                 process.connection = Connection::Polled(polled);
-                (None, Some(target))
+                (None, Some(host))
             }
         };
         let recorded = self.shared.update(|state| {
             state.insert(process);
             let saved = self.shared.save(state);
             if saved.is_err() {
-                state.processes.remove(entry.id);
+                state.processes.remove(id);
             }
             saved
         });
         if let Err(error) = recorded {
             // A process that nobody knows of must not run. A supervisor that is not told to go ends
             // its shell, which has not begun.
-            if let Some(target) = polled
-                && let Err(reason) = target.kill(Duration::from_secs(1), true)
+            if let Some((host, seeds)) = host
+                && let Err(reason) = host.kill(&seeds, Duration::from_secs(1), true)
             {
-                tracing::warn!(reason, "a process that could not be recorded may still run");
+                tracing::warn!(
+                    reason,
+                    "a process that could not be recorded may still be running"
+                );
             }
             return Err(error.into());
         }
-        match (link, polled) {
-            (Some(mut link), _) => {
-                link.send_now(&Frame::Go)?;
-                link.set_nonblocking()?;
-                self.shared.update(|state| {
-                    let Some(process) = state.processes.get_mut(entry.id) else {
-                        return Ok(());
-                    };
-                    process.connection = Connection::Supervisor(link);
-                    self.shared.listen(process)
-                })?;
-            }
-            (None, Some(target)) => self.listen_to(&target.host)?,
-            (None, None) => {}
+        if let Some(mut link) = link {
+            link.send_now(&Frame::Go)?;
+            link.set_nonblocking()?;
+            self.shared.update(|state| {
+                let Some(process) = state.processes.get_mut(id) else {
+                    return Ok(());
+                };
+                process.connection = Connection::Supervisor(link);
+                self.shared.listen(process)
+            })?;
         }
-        Ok(newly_started)
+        if let Some((host, _)) = host {
+            self.listen_to(&host)?;
+        }
+        Ok(())
     }
 }
 
-/// What is said about a process that was started.
-#[derive(Debug)]
-pub(crate) struct NewlyStarted {
-    pub(crate) pid: u32,
-    pub(crate) cwd_note: Option<String>,
-    pub(crate) pty: PtyState,
-}
-
-impl NewEntry<'_> {
-    /// What is written down about the process.
-    fn record(&self, started: &StartedProcess) -> Record {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs_f64();
-        let mut record = Record::default();
-        record.set("session_id", self.id);
-        record.set("command", self.command);
-        record.set("pid", started.pid);
-        let scope = match started.started_by {
-            StartedBy::Supervisor(..) => "host",
-            StartedBy::Host(_) => "sandbox",
-        };
-        record.set("pid_scope", scope);
-        record.set("host_start_time", started.start_time);
-        record.set("cwd", started.cwd.display().to_string());
-        record.set("started_at", now);
-        record.set("task_id", self.task_id);
-        record.set("session_key", self.session.as_str());
-        for name in WATCHER_TEXTS {
-            record.set(&format!("watcher_{name}"), "");
-        }
-        record.set("watcher_interval", 0);
-        record.set("notify_on_complete", self.notify);
-        let patterns: Vec<Value> = self
-            .watch_patterns
-            .iter()
-            .cloned()
-            .map(Value::from)
-            .collect();
-        record.set("watch_patterns", patterns);
-        record.set("exec_id", started.mark.as_str());
-        record.set("pty", started.pty == PtyState::Given);
-        record
+fn record(request: &StartRequest<'_>, id: &str, command: &str, started: &StartedProcess) -> Record {
+    let mut record = Record::default();
+    record.set("session_id", id);
+    record.set("command", command);
+    record.set("pid", started.pid);
+    let scope = match started.started_by {
+        StartedBy::Supervisor(..) => "host",
+        StartedBy::Host(_) => "sandbox",
+    };
+    record.set("pid_scope", scope);
+    record.set("host_start_time", started.start_time);
+    record.set("cwd", started.cwd.display().to_string());
+    let now = jiff::Timestamp::now().as_duration().as_secs_f64();
+    record.set("started_at", now);
+    record.set("task_id", request.session.as_str());
+    record.set("session_key", request.session.as_str());
+    for name in WATCHER_TEXTS {
+        record.set(&format!("watcher_{name}"), "");
     }
+    record.set("watcher_interval", 0);
+    record.set("notify_on_complete", request.notify);
+    record.set("watch_patterns", request.watch_patterns);
+    record.set("exec_id", started.mark.as_str());
+    record.set("pty", started.pty == PtyState::Given);
+    record
 }
 
 const WATCHER_TEXTS: &[&str] = &[

@@ -7,7 +7,6 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{
@@ -16,6 +15,7 @@ use hermes_proc::{
 use rustix::io::Errno;
 
 use super::crash_guard::stand_guard;
+use super::files::{ExitRecord, Files};
 use super::frame::{Frame, StartSpec, Started};
 use super::link::Link;
 use super::ring::RingLog;
@@ -29,7 +29,8 @@ const COLUMNS: u16 = 120;
 const SILENCE: Duration = Duration::from_millis(300);
 const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 
-/// Runs as the supervisor of a process, or as the guard of a Hermes: reads which from standard input
+/// Runs as the supervisor of a process, or as the guard of a Hermes: reads which from standard
+/// input
 /// and returns when there is nothing left to do. The program calls this before it does anything
 /// else.
 pub fn supervise() -> io::Result<()> {
@@ -41,29 +42,11 @@ pub fn supervise() -> io::Result<()> {
         _ => return Err(io::Error::other("nothing to start")),
     };
     let Some(spec) = StartSpec::decode(&spec) else {
-        return Err(io::Error::other("what to start makes no sense"));
+        return Err(io::Error::other("malformed start request"));
     };
     match Supervisor::start(&spec) {
         Ok((supervisor, gate)) => supervisor.run(hermes, gate),
         Err(error) => hermes.send_now(&Frame::Failed(error.to_string())),
-    }
-}
-
-/// Files of a process in the directory of the supervisor.
-pub(super) struct Files {
-    pub(super) log: PathBuf,
-    pub(super) exit: PathBuf,
-    pub(super) socket: PathBuf,
-}
-
-impl Files {
-    pub(super) fn of(directory: &std::path::Path, id: &str) -> Self {
-        let file = |suffix: &str| directory.join(format!("{id}.{suffix}"));
-        Self {
-            log: file("log"),
-            exit: file("exit"),
-            socket: file("sock"),
-        }
     }
 }
 
@@ -139,8 +122,8 @@ impl Supervisor {
         hermes.send_now(&Frame::Started(self.started))?;
         if !matches!(hermes.wait_for_frame(), Ok(Some(Frame::Go))) {
             // Whoever wanted it is gone before it was on record: it never runs.
-            self.kill();
-            self.remove_files();
+            kill_tree(&self.child.tree(), KillTiming::default());
+            self.files.remove();
             return Ok(());
         }
         rustix::io::write(&gate, b"\n")?;
@@ -280,42 +263,25 @@ impl Supervisor {
         is_open
     }
 
-    fn kill(&mut self) {
-        kill_tree(&self.child.tree(), KillTiming::default());
-    }
-
-    fn remove_files(&self) {
-        for path in [&self.files.log, &self.files.socket] {
-            drop(hermes_fs::remove_file_if_present(path));
-        }
-    }
-
     fn finish(mut self) -> io::Result<()> {
-        let files = self.files;
-        let ended = self.child.wait().map_err(io::Error::other)?;
-        let finished_at = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs_f64();
-        let record = serde_json::json!({
-            "exit_code": ended.signed_code(),
-            "finished_at": finished_at,
-            "unheard_bytes": self.unheard,
-        });
+        let exit_code = self.child.wait().map_err(io::Error::other)?.signed_code();
+        let record = ExitRecord {
+            exit_code,
+            finished_at: jiff::Timestamp::now().as_duration().as_secs_f64(),
+            unheard_bytes: self.unheard,
+        };
         // Said before it is written down: whoever hears it needs no file, and a busy disk takes
         // seconds.
-        let last = Frame::Exited(ended.signed_code()).encode();
+        let last = Frame::Exited(exit_code).encode();
         for client in &mut self.clients {
             client.send(&last);
             client.flush(Duration::from_secs(2));
         }
-        drop(hermes_fs::write_atomic_exact(
-            &files.exit,
-            record.to_string().as_bytes(),
-            0o600,
-        ));
+        // A full disk: the next Hermes takes the process for lost.
+        drop(self.files.write_exit(&record));
         drop(self.listener);
-        drop(hermes_fs::remove_file_if_present(&files.socket));
+        // Nobody listens on it any more; what stays is removed with the other files.
+        drop(hermes_fs::remove_file_if_present(&self.files.socket));
         Ok(())
     }
 }

@@ -1,25 +1,35 @@
 //! The end of what a background process printed.
 
-use crate::output::{AnsiStripper, Utf8Decoder};
+use crate::output::{AnsiStripper, TextTail, Utf8Decoder};
 
 /// Characters kept.
 const KEPT: usize = 200_000;
 
 /// Clean text of a process's output, the last part of it, and its complete lines as they come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OutputTail {
     decoder: Utf8Decoder,
     stripper: AnsiStripper,
-    text: String,
-    characters: usize,
+    text: TextTail,
     /// A carriage return at the end of a piece, which may belong to a line feed.
     pending_return: bool,
-    /// The line that has not ended yet.
     line: String,
 }
 
 /// A line is looked at in full up to here.
 const LONGEST_LINE: usize = 64 * 1024;
+
+impl Default for OutputTail {
+    fn default() -> Self {
+        Self {
+            decoder: Utf8Decoder::default(),
+            stripper: AnsiStripper::default(),
+            text: TextTail::new(KEPT),
+            pending_return: false,
+            line: String::new(),
+        }
+    }
+}
 
 impl OutputTail {
     /// Takes bytes and passes each line they complete to `on_line`.
@@ -34,23 +44,8 @@ impl OutputTail {
         self.add(&clean, on_line);
     }
 
-    /// Forgets everything, for a history that is told again from the beginning.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    /// The text kept.
     pub(super) fn text(&self) -> &str {
-        let excess = self.characters.saturating_sub(KEPT);
-        let start = match excess {
-            0 => 0,
-            _ => self
-                .text
-                .char_indices()
-                .nth(excess)
-                .map_or(self.text.len(), |(index, _)| index),
-        };
-        self.text.get(start..).unwrap_or_default()
+        self.text.as_str()
     }
 
     fn add(&mut self, text: &str, on_line: &mut dyn FnMut(&str)) {
@@ -64,20 +59,11 @@ impl OutputTail {
                 && !piece.starts_with('\n')
                 && (!piece.is_empty() || pieces.peek().is_some())
             {
-                self.keep("\r");
+                self.text.push("\r");
             }
             self.pending_return = after_return && piece.is_empty() && pieces.peek().is_none();
-            self.keep(piece);
+            self.text.push(piece);
             self.complete_lines(piece, on_line);
-        }
-    }
-
-    fn keep(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.characters += text.chars().count();
-        if self.characters > 2 * KEPT {
-            self.text = self.text().to_owned();
-            self.characters = KEPT;
         }
     }
 
@@ -122,7 +108,6 @@ mod tests {
         let mut tail = OutputTail::default();
         for n in 0..100_000 {
             tail.push(format!("line {n}\n").as_bytes(), &mut |_| {});
-            assert!(tail.text.len() <= 2 * KEPT + 100);
         }
         assert_eq!(tail.text().chars().count(), KEPT);
         assert!(tail.text().ends_with("line 99999\n"));

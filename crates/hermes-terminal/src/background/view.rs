@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::kill::Killed;
 use super::notice::Ending;
 use super::process::{Connection, Process};
-use super::registry::{Processes, State, remove_files};
+use super::registry::{Processes, State};
 use crate::output::tail_from_line_start;
 use crate::shell::SessionKey;
 
@@ -21,82 +21,57 @@ const WRITE_LIMIT: Duration = Duration::from_secs(2);
 /// A process as its conversation sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessView {
-    /// Its id.
     pub id: String,
-    /// The command.
     pub command: String,
-    /// Where it was started.
     pub cwd: String,
-    /// Its process id, on the host it runs on.
     pub pid: u32,
-    /// When it was started.
     pub started_at: SystemTime,
-    /// How long it has run.
     pub uptime: Duration,
     /// How it ended; `None` while it runs.
     pub ending: Option<Ending>,
-    /// The end of its output, from the beginning of a line.
     pub output: String,
-    /// Whether it was started before this Hermes was.
     pub detached: bool,
-    /// Texts whose lines are told.
     pub watch_patterns: Vec<String>,
-    /// Whether a line matched.
     pub watch_hit: bool,
-    /// Whether its end is told.
     pub notify: bool,
 }
 
 /// Lines of a process's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPage {
-    /// The process, without its output.
     pub process: ProcessView,
-    /// The lines.
     pub lines: String,
-    /// Number of the first one, from zero.
     pub start: usize,
-    /// Number behind the last one.
     pub end: usize,
-    /// How many there are.
     pub total: usize,
 }
 
 /// Why a wait for a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitEnd {
-    /// The process has ended.
     Exited,
-    /// The time is over.
     TimedOut,
-    /// An interrupt was raised.
     Interrupted,
 }
 
 /// Why nothing was written to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// There is no such process for this conversation.
-    #[error("there is no such background process")]
+    #[error("no such background process")]
     NotFound,
-    /// It has ended.
     #[error("the process has ended")]
     Ended,
-    /// Its host takes no input for it.
-    #[error("writing to a process works with the local backend only")]
+    #[error("writing to a process is supported by the local backend only")]
     Unsupported,
-    /// It has no pseudo-terminal.
     #[error("the process has no input; start it again with pty=true to write to it")]
     NoTerminal,
-    /// Its supervisor is gone.
-    #[error("the process cannot be reached any more")]
+    #[error("the process can no longer be reached")]
     Unreachable,
 }
 
 /// The processes of one conversation.
 pub struct SessionProcesses<'a> {
     pub(crate) processes: &'a Processes,
-    /// The conversation, that of the parent for sub-agents.
     pub(crate) session: SessionKey,
     /// Raised when Hermes is about to end.
     pub(crate) shutdown: &'a Wake,
@@ -107,9 +82,7 @@ impl SessionProcesses<'_> {
     pub fn list(&self, preview: usize) -> Vec<ProcessView> {
         self.processes.refresh_all();
         let mut state = self.processes.shared.lock();
-        for id in state.forget_old(Instant::now()) {
-            remove_files(&self.processes.shared.directory, &id);
-        }
+        self.processes.shared.forget_old(&mut state);
         let mut rows: Vec<&Process> = state
             .processes
             .values()

@@ -28,17 +28,20 @@ pub(super) struct Watch {
     window_end: Option<Instant>,
     dropped: usize,
     strikes: u32,
-    /// Whether any line ever matched.
     pub(super) has_hit: bool,
 }
 
 /// What comes of matching lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WatchEvent {
-    /// These lines matched.
-    Match { pattern: String, lines: String },
+    Match {
+        pattern: String,
+        lines: String,
+    },
     /// Too much matched for too long: no more events.
-    Disabled { dropped: usize },
+    Disabled {
+        dropped: usize,
+    },
 }
 
 impl Watch {
@@ -129,14 +132,11 @@ pub(super) struct Breaker {
     suppressed: usize,
 }
 
-/// What becomes of one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It is told.
     Pass,
     /// It is not told, and neither are the next ones; that is told.
     Tripped,
-    /// It is not told.
     Suppressed,
 }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use hermes_policy::refuses_carrying;
 
-/// Where a declared file really is and where it belongs below `.hermes`, or why it does not go along.
+/// Where a declared file really is and where it belongs below `.hermes`, or why it does not go
+/// along.
 pub fn declared_credential(home: &Path, declared: &str) -> Result<(PathBuf, PathBuf), String> {
     let target = hermes_fs::confined_relative(declared)
         .map_err(|_| "it must be a path relative to the Hermes home, without '..'")?;
@@ -22,9 +23,9 @@ pub fn declared_credential(home: &Path, declared: &str) -> Result<(PathBuf, Path
     let source = hermes_fs::canonicalize(&real_home.join(&target)).map_err(unreadable)?;
     let inside = source
         .strip_prefix(&real_home)
-        .map_err(|_| "a link leads out of the Hermes home")?;
+        .map_err(|_| "a link points outside the Hermes home")?;
     if refuses_carrying(&target) || refuses_carrying(inside) {
-        return Err("it holds credentials or settings of Hermes and stays on this machine".into());
+        return Err("it contains Hermes credentials or settings and is never copied".into());
     }
     let meta = hermes_fs::symlink_metadata(&source).map_err(unreadable)?;
     if !meta.is_file() {

@@ -17,34 +17,28 @@ const MAX_DEPTH: usize = 64;
 /// One file that goes along, as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedFile {
-    /// What it is for.
     pub kind: CarriedKind,
-    /// Where it is on this machine.
     pub source: PathBuf,
     /// Its bytes.
     pub size: u64,
     /// When it was changed, in nanoseconds since 1970.
     pub modified: i64,
-    /// Permission bits.
     pub mode: u32,
 }
 
 /// Files that cannot be listed, so that nothing can be said about what is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum Unlistable {
-    /// A directory cannot be read.
     #[error(transparent)]
     Directory(#[from] hermes_fs::Error),
-    /// Far too many.
-    #[error("{} holds more than {MAX_FILES} files or is nested too deeply", root.display())]
-    TooMany {
-        /// What goes along.
-        root: PathBuf,
-    },
+    #[error("{} contains more than {MAX_FILES} files or is nested too deeply", root.display())]
+    TooMany { root: PathBuf },
 }
 
-/// Every file of these roots by where it belongs below `.hermes`. Links, sockets and devices are left
-/// out, as are names that another system could read as a way out, copies kept of a conflict and files
+/// Every file of these roots by where it belongs below `.hermes`. Links, sockets and devices are
+/// left
+/// out, as are names that another system could read as a way out, copies kept of a conflict and
+/// files
 /// half written. Of two files for one path the first counts.
 pub fn files_of(roots: &[CarriedRoot]) -> Result<BTreeMap<PathBuf, CarriedFile>, Unlistable> {
     let mut files = BTreeMap::new();

@@ -11,5 +11,5 @@ mod roots;
 
 pub use credential::declared_credential;
 pub use files::{CarriedFile, Unlistable, files_of, is_left_over};
-pub use request::{CarriedRequest, CredentialFile};
+pub use request::CarriedRequest;
 pub use roots::{Carried, CarriedKind, CarriedRoot};

@@ -21,18 +21,14 @@ const CACHES: &[(&str, &str)] = &[
 pub enum CarriedKind {
     /// A file a skill or the user declared. Changes made on the host never come back.
     Credential,
-    /// Skills.
     Skill,
-    /// Files people sent and tools made.
     Cache,
 }
 
 /// One file (credentials) or directory (everything else) that goes along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedRoot {
-    /// What it is for.
     pub kind: CarriedKind,
-    /// Where it is on this machine.
     pub source: PathBuf,
     /// Where it belongs below `.hermes` there; relative, without `..`.
     pub target: PathBuf,
@@ -43,7 +39,6 @@ pub struct CarriedRoot {
 pub struct Carried {
     /// What goes along; no target twice.
     pub roots: Vec<CarriedRoot>,
-    /// What was declared and does not go, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -52,12 +47,12 @@ impl CarriedRequest {
     pub fn resolve(&self) -> Carried {
         let mut carried = Carried::default();
         for declared in &self.credential_files {
-            match declared_credential(&self.hermes_home, &declared.path) {
+            match declared_credential(&self.hermes_home, declared) {
                 Ok((source, target)) => carried.add(CarriedKind::Credential, source, target),
                 Err(refusal) => carried.warnings.push(format!(
-                    "the credential file '{}' ({}) does not go along: {refusal}",
-                    declared.path.escape_debug(),
-                    declared.declared_by
+                    "the credential file '{}' (terminal.credential_files) does not go along: \
+                     {refusal}",
+                    declared.escape_debug(),
                 )),
             }
         }
@@ -82,7 +77,7 @@ impl CarriedRequest {
             carried.add(CarriedKind::Skill, own, "skills".into());
         } else if own.exists() {
             carried.warnings.push(format!(
-                "skills do not go along: {} is not a directory",
+                "skills were not copied: {} is not a directory",
                 own.display()
             ));
         }
@@ -92,7 +87,7 @@ impl CarriedRequest {
                 carried.add(CarriedKind::Skill, source.clone(), target);
             } else {
                 carried.warnings.push(format!(
-                    "the skills of skills.external_dirs[{position}] do not go along: {} is not a \
+                    "the skills of skills.external_dirs[{position}] were not copied: {} is not a \
                      directory",
                     source.display()
                 ));
@@ -120,7 +115,6 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::carried_files::CredentialFile;
 
     #[test]
     fn credentials_come_first_and_old_caches_get_the_new_place() {
@@ -130,13 +124,9 @@ mod tests {
             hermes_fs::create_dir_all(&home.join(name), 0o700).unwrap();
         }
         hermes_fs::write_atomic(&home.join("token.json"), b"x", 0o600).unwrap();
-        let declared = |path: &str| CredentialFile {
-            path: path.to_owned(),
-            declared_by: "skill mail".to_owned(),
-        };
         let request = CarriedRequest {
             hermes_home: home.clone(),
-            credential_files: vec![declared("token.json"), declared("auth.json")],
+            credential_files: ["token.json", "auth.json"].map(str::to_owned).into(),
             external_skills: vec![home.join("missing"), home.join("ext")],
         };
 
@@ -161,14 +151,17 @@ mod tests {
             .map(|(kind, source, target)| (kind, Path::new(source), Path::new(target)))
         );
         assert_eq!(carried.warnings.len(), 2, "{:?}", carried.warnings);
-        assert!(carried.warnings[0].contains("auth.json' (skill mail)"));
+        assert!(carried.warnings[0].contains("auth.json' (terminal.credential_files)"));
         assert!(carried.warnings[1].contains("external_dirs[0]"));
     }
 
     #[test]
     fn an_empty_home_carries_nothing_and_says_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let request = CarriedRequest::new(dir.path().to_owned());
+        let request = CarriedRequest {
+            hermes_home: dir.path().to_owned(),
+            ..CarriedRequest::default()
+        };
         assert_eq!(request.resolve(), Carried::default());
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use hermes_config::dotenv::is_denied_name;
 use hermes_config::{Config, vars};
-use hermes_proc::env::{Overlay, OwnInstall, OwnInstallFacts};
+use hermes_proc::env::{OwnInstall, OwnInstallFacts};
 use hermes_proc::home::{ChildHome, HomeFacts, HomeMode};
 use hermes_proc::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 
@@ -16,37 +16,12 @@ use super::{links, warnings};
 /// What the settings do not tell.
 #[derive(Debug, Clone)]
 pub struct EnvironmentFacts {
-    /// Home of the default profile.
     pub root: PathBuf,
-    /// The running executable.
     pub program: PathBuf,
-    /// Whether this process runs in a container.
     pub is_container: bool,
-    /// Home of the account in the password file.
     pub account_home: Option<PathBuf>,
     /// `/`, or what stands for it in tests.
     pub file_system_root: PathBuf,
-}
-
-/// What is particular about one child.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Circumstances<'a> {
-    /// What the session's shells changed.
-    pub overlay: Option<&'a Overlay>,
-    /// Identity of the conversation; `None` for unbound names.
-    pub session: &'a [(String, Option<String>)],
-    /// Names that skills viewed in this session asked for.
-    pub skill_passthrough: Option<&'a BTreeSet<String>>,
-    /// Variables of the call site.
-    pub extra: &'a [(OsString, OsString)],
-    /// Inherited credentials the call site needs.
-    pub grants: &'a [&'a str],
-    /// Whether the child runs in the background.
-    pub background: bool,
-    /// Whether it runs on a pseudo-terminal.
-    pub pty: bool,
-    /// Identity of this command.
-    pub exec_id: Option<&'a str>,
 }
 
 /// Builds the environments of children for one profile, from one reading of its settings.
@@ -138,36 +113,20 @@ impl EnvironmentBuilder {
         &self.link_entries
     }
 
-    /// The environment of one child.
-    pub fn plan(&self, class: SpawnClass, circumstances: &Circumstances<'_>) -> EnvPlan {
-        let Circumstances {
-            overlay,
-            session,
-            skill_passthrough,
-            extra,
-            grants,
-            background,
-            pty,
-            exec_id,
-        } = *circumstances;
-        EnvPlan::build(&EnvRequest {
-            class,
-            base: &self.base,
-            policy: &self.policy,
-            extra,
-            grants,
-            skill_passthrough,
-            overlay,
-            session,
-            background,
-            pty,
-            exec_id,
-        })
+    /// A request for the environment of a child of this class, to be filled in where the child is
+    /// particular.
+    pub fn request(&self, class: SpawnClass) -> EnvRequest<'_> {
+        EnvRequest::new(class, &self.base, &self.policy)
+    }
+
+    /// The environment of a child about which nothing is particular.
+    pub fn plan(&self, class: SpawnClass) -> EnvPlan {
+        EnvPlan::build(&self.request(class))
     }
 
     /// The environment of a program we call for our own ends.
     pub fn helper_plan(&self) -> EnvPlan {
-        self.plan(SpawnClass::Helper, &Circumstances::default())
+        self.plan(SpawnClass::Helper)
     }
 
     /// Logs the warnings that this process has not logged yet.

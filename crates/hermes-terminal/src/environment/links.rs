@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use hermes_proc::EnvPolicy;
-use hermes_proc::env::{HermesLink, ensure_hermes_link};
+use hermes_proc::env::ensure_hermes_link;
 use hermes_proc::home::{KEYCHAIN, LinkOutcome, ensure_home_links};
 
 /// Makes what is missing; gives what the operator should know. No failure stops a child.
 pub(super) fn make(policy: &EnvPolicy, keychain: bool, entries: &[PathBuf]) -> Vec<String> {
     let mut warnings = Vec::new();
     match ensure_hermes_link(policy) {
-        Ok(HermesLink::Present | HermesLink::Made) => {}
-        Ok(HermesLink::Blocked) => warnings.push(format!(
-            "{} is not the link it should be; children may find another hermes",
+        Ok(LinkOutcome::Occupied) => warnings.push(format!(
+            "{} is not the expected link; children may find a different hermes",
             policy.link_dir().join("hermes").display()
         )),
+        Ok(_) => {}
         Err(error) => warnings.push(format!("children may not find hermes: {error}")),
     }
     let own = keychain.then_some(Path::new(KEYCHAIN));
@@ -33,11 +33,13 @@ pub(super) fn make(policy: &EnvPolicy, keychain: bool, entries: &[PathBuf]) -> V
             | LinkOutcome::Occupied => continue,
             // Most machines have no keychain directory.
             LinkOutcome::NoSource if Some(&*entry) == own => continue,
-            LinkOutcome::NoSource => "the real home has no such entry".to_owned(),
+            LinkOutcome::NoSource => "it does not exist in the real home".to_owned(),
             LinkOutcome::BadEntry => "it is not a relative path inside a home".to_owned(),
             LinkOutcome::Failed(reason) => reason,
         };
-        warnings.push(format!("the profile's home has no link {shown}: {reason}"));
+        warnings.push(format!(
+            "{shown} was not linked into the profile's home: {reason}"
+        ));
     }
     warnings
 }

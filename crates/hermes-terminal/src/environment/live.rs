@@ -2,12 +2,13 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hermes_config::{Config, Sources};
 
 use super::builder::{EnvironmentBuilder, EnvironmentFacts};
+use crate::lock::lock;
 
 /// How long links are taken to be as they were left.
 const LINKS_FRESH: Duration = Duration::from_mins(1);
@@ -28,23 +29,13 @@ struct State {
     links_made: Option<Instant>,
 }
 
-/// What tells one content of a file from another without reading it.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp {
-    modified: (i64, i64),
-    size: u64,
-    inode: u64,
-}
+/// What tells one content of a file from another without reading it: when it was changed, its size
+/// and its inode.
+type Stamp = (i64, i64, u64, u64);
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let meta = hermes_fs::metadata(path).ok()?;
-        Some(Self {
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            size: meta.size(),
-            inode: meta.ino(),
-        })
-    }
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = hermes_fs::metadata(path).ok()?;
+    Some((meta.mtime(), meta.mtime_nsec(), meta.size(), meta.ino()))
 }
 
 impl LiveEnvironment {
@@ -59,14 +50,14 @@ impl LiveEnvironment {
 
     /// The builder for the files as they are. New warnings are logged.
     pub fn current(&self) -> Arc<EnvironmentBuilder> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         Arc::clone(&self.refreshed(&mut state).builder)
     }
 
     /// As [`LiveEnvironment::current`], with the links made that children rely on: before the first
     /// child, and then at most once a minute.
     pub fn ready(&self, now: Instant) -> Arc<EnvironmentBuilder> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let state = self.refreshed(&mut state);
         let fresh = |made: Instant| now.saturating_duration_since(made) < LINKS_FRESH;
         if !state.links_made.is_some_and(fresh) {
@@ -82,7 +73,7 @@ impl LiveEnvironment {
             Some(self.sources.dotenv_path()),
             self.sources.managed_path(),
         ];
-        let stamps: Vec<_> = files.iter().flatten().map(|path| Stamp::of(path)).collect();
+        let stamps: Vec<_> = files.iter().flatten().map(|path| stamp(path)).collect();
         let links_made = match state.take() {
             Some(known) if known.stamps == stamps => return state.insert(known),
             Some(outdated) if outdated.builder.policy().child_home.is_profile_home() => {

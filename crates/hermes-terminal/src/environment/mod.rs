@@ -11,7 +11,7 @@ mod secret_names;
 mod shell_source;
 mod warnings;
 
-pub use builder::{Circumstances, EnvironmentBuilder, EnvironmentFacts};
+pub use builder::{EnvironmentBuilder, EnvironmentFacts};
 pub use live::LiveEnvironment;
 pub use secret_names::{config_secret_names, derived_secret_names};
 pub use shell_source::{ShellEnvRequest, ShellEnvironment};

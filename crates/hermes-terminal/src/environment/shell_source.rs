@@ -4,22 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use hermes_proc::SpawnClass;
+use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 
-use super::builder::Circumstances;
 use super::live::LiveEnvironment;
 use crate::shell::{Overlay, SessionKey};
 
 /// A shell about to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct ShellEnvRequest<'a> {
-    /// The session it belongs to.
     pub session: &'a SessionKey,
-    /// What that session changed about the variables.
     pub overlay: &'a Overlay,
-    /// Whether it is a background process.
     pub background: bool,
-    /// Whether it gets a pseudo-terminal.
     pub pty: bool,
     /// Value of `HERMES_EXEC_ID`.
     pub exec_id: &'a str,
@@ -43,31 +38,23 @@ impl ShellEnvironment for LiveEnvironment {
             ("HERMES_SESSION_KEY".to_owned(), Some(key.clone())),
             ("HERMES_SESSION_ID".to_owned(), Some(key)),
         ];
-        let plan = self.ready(Instant::now()).plan(
-            SpawnClass::ToolShell,
-            &Circumstances {
-                overlay: Some(request.overlay),
-                session: &session,
-                background: request.background,
-                pty: request.pty,
-                exec_id: Some(request.exec_id),
-                ..Circumstances::default()
-            },
-        );
-        let variables = plan.variables().iter();
-        variables
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
+        let builder = self.ready(Instant::now());
+        let plan = EnvPlan::build(&EnvRequest {
+            overlay: Some(request.overlay),
+            session: &session,
+            background: request.background,
+            pty: request.pty,
+            exec_id: Some(request.exec_id),
+            ..builder.request(SpawnClass::ToolShell)
+        });
+        plan.into_variables().into_iter().collect()
     }
 
     fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
-        let plan = self.current().plan(
-            SpawnClass::ToolShell,
-            &Circumstances {
-                overlay: Some(overlay),
-                ..Circumstances::default()
-            },
-        );
+        let plan = EnvPlan::build(&EnvRequest {
+            overlay: Some(overlay),
+            ..self.current().request(SpawnClass::ToolShell)
+        });
         plan.get(name).map(OsStr::to_owned)
     }
 

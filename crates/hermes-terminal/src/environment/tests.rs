@@ -1,5 +1,5 @@
 //! Settings, derived names and links, end to end without a process.
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hermes_config::dotenv::known_names;
 use hermes_config::{Config, Environment, Sources};
 use hermes_proc::SpawnClass;
-use hermes_proc::env::{ACTIVATION_MARKERS, EnvPlan, Fate, listed_secret_names};
+use hermes_proc::env::{ACTIVATION_MARKERS, EnvPlan, Fate};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ impl TestProfile {
     }
 
     fn plan(&self, class: SpawnClass) -> EnvPlan {
-        self.builder().plan(class, &Circumstances::default())
+        self.builder().plan(class)
     }
 }
 
@@ -176,7 +176,8 @@ tools: {env_passthrough: [CONDA_PREFIX, '*']}
         profile.builder().warnings(),
         [
             "env passthrough: refused *: names are given whole, without wildcards (source: config)",
-            "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: config)",
+            "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: \
+             config)",
         ]
     );
 }
@@ -260,9 +261,7 @@ fn lists_are_read_again_when_the_file_changes() {
     let profile = TestProfile::new("", "").env("VIRTUAL_ENV", "/m");
     let live = LiveEnvironment::new(profile.sources(), profile.facts());
     let has = || {
-        let plan = live
-            .current()
-            .plan(SpawnClass::ToolShell, &Circumstances::default());
+        let plan = live.current().plan(SpawnClass::ToolShell);
         plan.get("VIRTUAL_ENV").is_some()
     };
     assert!(!has());
@@ -349,7 +348,8 @@ proptest! {
         let lines = derived.iter().map(|name| format!("  p{name}: {{{key}: 'x ${{{name}}}'}}"));
         let references = lines.collect::<Vec<_>>().join("\n");
         let mut profile = TestProfile::new(&format!("providers:\n{references}\n"), "");
-        let names = listed_secret_names().map(str::to_owned).chain(derived.clone());
+        let listed = include_str!("../../../hermes-proc/src/env/secret_names.txt");
+        let names = listed.lines().map(str::to_owned).chain(derived.clone());
         for name in names {
             profile = profile.env(&name, "canary");
         }

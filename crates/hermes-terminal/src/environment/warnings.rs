@@ -1,11 +1,13 @@
 //! Telling once what is wrong with the settings about child environments.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hermes_config::Config;
 use hermes_config::settings::{Layer, Problem};
 use hermes_proc::EnvPolicy;
+
+use crate::lock::lock;
 
 /// Settings whose problems matter to every child.
 const OWN_KEYS: &[&str] = &[
@@ -16,7 +18,8 @@ const OWN_KEYS: &[&str] = &[
     "terminal.profile_home_keychain",
 ];
 
-/// Settings of one backend each. Only the backend that is chosen reads them, and says what is wrong.
+/// Settings of one backend each. Only the backend that is chosen reads them, and says what is
+/// wrong.
 const BACKEND_PREFIXES: &[&str] = &[
     "terminal.docker_",
     "terminal.container_",
@@ -33,9 +36,7 @@ pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
     let mut warnings: Vec<String> = config.problems().iter().filter_map(relevant).collect();
     warnings.extend(policy.refusals().iter().map(ToString::to_string));
     if !policy.child_home.is_real_home_known() {
-        warnings.push(
-            "no home directory was found for this account; children get /tmp instead".to_owned(),
-        );
+        warnings.push("this account has no home directory; children use /tmp instead".to_owned());
     }
     let password = config.candidates("terminal.sudo_password");
     if password
@@ -43,7 +44,7 @@ pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
         .is_some_and(|winner| winner.layer == Layer::File)
     {
         warnings.push(
-            "terminal.sudo_password stands in config.yaml; move it to SUDO_PASSWORD in .env"
+            "terminal.sudo_password is stored in config.yaml; move it to SUDO_PASSWORD in .env"
                 .to_owned(),
         );
     }
@@ -65,7 +66,7 @@ fn relevant(problem: &Problem) -> Option<String> {
 
 /// Logs what this process has not said before.
 pub fn tell_once(warnings: &[String]) {
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut told = lock(&TOLD);
     for warning in warnings {
         if told.insert(warning.clone()) {
             tracing::warn!("{warning}");

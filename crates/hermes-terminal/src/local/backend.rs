@@ -19,7 +19,6 @@ pub struct LocalBackend {
     pub(super) settings: TerminalSettings,
     pub(super) shells: ShellFinder,
     pub(super) environment: Arc<dyn ShellEnvironment>,
-    /// Shells that wait for a command.
     pub(super) prepared: PreparedShells,
     guard: OnceLock<Option<CrashGuard>>,
 }
@@ -45,7 +44,7 @@ impl LocalBackend {
     pub(super) fn guard(&self) -> Option<&CrashGuard> {
         let start = || {
             CrashGuard::start(&self.settings.supervisor)
-                .inspect_err(|error| tracing::warn!(%error, "commands have no guard"))
+                .inspect_err(|error| tracing::warn!(%error, "commands are not checked"))
                 .ok()
         };
         self.guard.get_or_init(start).as_ref()

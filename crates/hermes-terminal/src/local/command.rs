@@ -2,28 +2,20 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hermes_fs::random_hex;
+use hermes_proc::Wake;
 
 use super::backend::{LocalBackend, MARK};
 use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
 use super::prepared::{Birth, Prepared};
-use super::shell_run::{Finish, Outcome, ShellRun};
-use crate::backend::{
-    BackendCommand, BackendError, BackendOutcome, CommandEnd, moved_note, survivors_error,
-};
+use super::shell_run::{Outcome, ShellRun};
+use crate::backend::{BackendCommand, BackendError, BackendOutcome, moved_note, survivors_error};
 use crate::environment::ShellEnvRequest;
 use crate::shell::report::{Report, report_nonce};
 use crate::shell::script::Script;
 use crate::shell::{Session, WorkdirError};
-
-/// The directory a command runs in.
-pub(super) struct RunDirectory {
-    pub(super) path: PathBuf,
-    /// That it is not the one the session was in.
-    pub(super) note: Option<String>,
-}
 
 impl LocalBackend {
     pub(super) fn run_command(
@@ -33,7 +25,7 @@ impl LocalBackend {
     ) -> Result<BackendOutcome, BackendError> {
         let session = command.session;
         self.ensure_login(session, command.interrupt, command.shutdown);
-        let directory = self.run_directory(session, command.workdir)?;
+        let (cwd, cwd_note) = self.run_directory(session, command.workdir)?;
         let state = session.snapshot();
         let prepared = self.prepared.take(session.key());
         let mark = match &prepared {
@@ -48,30 +40,34 @@ impl LocalBackend {
             exec_id: &mark,
         });
         let nonce = report_nonce();
-        let attempt = Attempt {
+        let run = ShellRun {
+            shell: &self.shells.find(),
+            login: false,
             script: &Script {
                 state: &state,
                 command: command.command.as_bytes(),
                 nonce: &nonce,
             },
-            cwd: &directory.path,
+            cwd: &cwd,
             variables: &variables,
             mark: &mark,
-            command,
+            input: command.input,
+            limit: command.timeout,
+            interrupts: &[command.interrupt, command.shutdown],
+            guard: self.guard(),
         };
-        let outcome = match self.attempt(&attempt, prepared, sink) {
+        let outcome = match self.attempt(run, prepared, command.interrupt, sink) {
             Ok(outcome) => outcome,
             Err(error) => {
                 return Err(BackendError::NotStarted {
                     message: with_hint(&error),
-                    cwd_note: directory.note,
+                    cwd_note,
                 });
             }
         };
         if let Some(report) = Report::parse(&outcome.report, &nonce) {
             // The shell reports without links, and was perhaps started through one.
-            let real_start =
-                hermes_fs::canonicalize(&directory.path).unwrap_or_else(|_| directory.path.clone());
+            let real_start = hermes_fs::canonicalize(&cwd).unwrap_or_else(|_| cwd.clone());
             let delta = report.changes(&state, &variables, &real_start);
             let has_same_variables = delta.variables.is_empty();
             session.update(|state| state.apply(delta));
@@ -80,14 +76,10 @@ impl LocalBackend {
             }
         }
         Ok(BackendOutcome {
-            end: match outcome.finish {
-                Finish::Ended(status) => CommandEnd::Exited(status.signed_code()),
-                Finish::TimedOut => CommandEnd::TimedOut,
-                Finish::Interrupted => CommandEnd::Interrupted,
-            },
+            end: outcome.end,
             error: survivors_error(&outcome.survivors),
             kill_remark: String::new(),
-            cwd_note: directory.note,
+            cwd_note,
             shell_note: None,
         })
     }
@@ -111,12 +103,13 @@ impl LocalBackend {
         });
     }
 
-    /// Where a command runs; the session moves along if its directory is gone.
+    /// Where a command runs, and the note if that is not where the session was; the session moves
+    /// along if its directory is gone.
     pub(super) fn run_directory(
         &self,
         session: &Session,
         workdir: Option<&str>,
-    ) -> Result<RunDirectory, WorkdirError> {
+    ) -> Result<(PathBuf, Option<String>), WorkdirError> {
         let cwd = session.snapshot().cwd;
         if let Some(workdir) = workdir {
             // The kernel takes any other character in a name; these two cannot come from a path.
@@ -127,47 +120,36 @@ impl LocalBackend {
             }
             let path = resolve_workdir(workdir, &cwd, &self.environment.child_home());
             if is_enterable(&path) {
-                return Ok(RunDirectory { path, note: None });
+                return Ok((path, None));
             }
             return Err(WorkdirError::Missing(path));
         }
         let path = nearest_enterable(&cwd, &self.settings.temp_directory);
         if path == cwd {
-            return Ok(RunDirectory { path, note: None });
+            return Ok((path, None));
         }
         session.update(|state| state.cwd.clone_from(&path));
         let note = Some(moved_note(&cwd, &path));
-        Ok(RunDirectory { path, note })
+        Ok((path, note))
     }
 
     /// Runs the shell, and tries again later if the system could not start it. What has started is
     /// never started again.
     fn attempt(
         &self,
-        attempt: &Attempt<'_>,
+        run: ShellRun<'_>,
         mut prepared: Option<Prepared>,
+        interrupt: &Wake,
         sink: &mut dyn FnMut(&[u8]),
     ) -> hermes_proc::Result<Outcome> {
-        let command = attempt.command;
         let mut pauses = self.settings.start_retries.iter();
         loop {
             let shell = self.shells.find();
             let run = ShellRun {
                 shell: &shell,
-                login: false,
-                script: attempt.script,
-                cwd: attempt.cwd,
-                variables: attempt.variables,
-                mark: attempt.mark,
-                input: command.input,
-                limit: command.timeout,
-                interrupts: &[command.interrupt, command.shutdown],
-                guard: self.guard(),
+                ..run
             };
-            let waiting = prepared.take().and_then(|prepared| {
-                let has_input = !command.input.is_empty();
-                prepared.if_same(&shell, attempt.cwd, attempt.variables, has_input)
-            });
+            let waiting = prepared.take().and_then(|prepared| prepared.if_same(&run));
             let error = match run.run_in(waiting, sink) {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => error,
@@ -176,19 +158,11 @@ impl LocalBackend {
                 return Err(error);
             };
             tracing::warn!(%error, "the shell did not start; trying again");
-            if command.interrupt.wait(*pause) {
+            if interrupt.wait(*pause) {
                 return Err(error);
             }
         }
     }
-}
-
-struct Attempt<'a> {
-    script: &'a Script<'a>,
-    cwd: &'a Path,
-    variables: &'a [(OsString, OsString)],
-    mark: &'a str,
-    command: &'a BackendCommand<'a>,
 }
 
 /// Whether the same start may succeed in a moment.

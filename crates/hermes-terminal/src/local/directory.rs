@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// Whether a command can run there.
 pub(super) fn is_enterable(path: &Path) -> bool {
     path.is_dir() && access(path, Access::EXEC_OK).is_ok()
 }

@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hermes_proc::{ExitStatus, Wake};
+use hermes_proc::Wake;
 
 use hermes_fs::random_hex;
 
 use super::backend::LocalBackend;
 use super::directory::nearest_enterable;
-use super::shell_run::{Finish, ShellRun};
+use super::shell_run::ShellRun;
+use crate::backend::CommandEnd;
 use crate::environment::ShellEnvRequest;
 use crate::shell::report::{Report, report_nonce};
 use crate::shell::script::Script;
@@ -89,13 +90,13 @@ impl LocalBackend {
                 return Answer::None;
             }
         };
-        match outcome.finish {
-            Finish::Interrupted => Answer::Interrupted,
-            Finish::Ended(ExitStatus::Exited(0)) => Report::parse(&outcome.report, &nonce)
+        match outcome.end {
+            CommandEnd::Interrupted => Answer::Interrupted,
+            CommandEnd::Exited(0) => Report::parse(&outcome.report, &nonce)
                 .map_or(Answer::None, |report| {
                     Answer::State(report.login_changes(&variables))
                 }),
-            Finish::Ended(_) | Finish::TimedOut => Answer::None,
+            CommandEnd::Exited(_) | CommandEnd::TimedOut | CommandEnd::Lost => Answer::None,
         }
     }
 

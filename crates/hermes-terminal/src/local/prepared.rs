@@ -10,10 +10,12 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::shell_run::ShellRun;
 use super::shell_start::{GatedShell, ShellStart};
+use crate::lock::lock;
 use crate::shell::{SessionKey, Shell, ShellKind};
 
 /// How long a shell waits.
@@ -37,29 +39,19 @@ pub(super) struct Birth {
 pub(super) struct Prepared {
     shell: GatedShell,
     birth: Birth,
-    directory: DirectoryIdentity,
+    /// Device and inode.
+    directory: (u64, u64),
 }
 
-/// Which directory a path meant, however it is called now.
-#[derive(Debug, PartialEq, Eq)]
-struct DirectoryIdentity {
-    device: u64,
-    inode: u64,
-}
-
-impl DirectoryIdentity {
-    fn of(path: &Path) -> Option<Self> {
-        let stat = rustix::fs::stat(path).ok()?;
-        Some(Self {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-        })
-    }
+/// Which directory a path means, however it is called: device and inode.
+fn directory_identity(path: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::stat(path).ok()?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 impl Prepared {
     fn new(birth: Birth) -> hermes_proc::Result<Option<Self>> {
-        let Some(directory) = DirectoryIdentity::of(&birth.cwd) else {
+        let Some(directory) = directory_identity(&birth.cwd) else {
             return Ok(None);
         };
         let start = ShellStart {
@@ -82,18 +74,12 @@ impl Prepared {
     }
 
     /// The shell, if a new one would be no different. One that waits has nothing to read.
-    pub(super) fn if_same(
-        self,
-        shell: &Shell,
-        cwd: &Path,
-        variables: &[(OsString, OsString)],
-        has_input: bool,
-    ) -> Option<GatedShell> {
-        let is_same = !has_input
-            && self.birth.shell == *shell
-            && self.birth.cwd == cwd
-            && self.birth.variables == variables
-            && DirectoryIdentity::of(cwd).as_ref() == Some(&self.directory)
+    pub(super) fn if_same(self, run: &ShellRun<'_>) -> Option<GatedShell> {
+        let is_same = run.input.is_empty()
+            && self.birth.shell == *run.shell
+            && self.birth.cwd == run.cwd
+            && self.birth.variables == run.variables
+            && directory_identity(run.cwd) == Some(self.directory)
             && !self.shell.child().has_ended();
         if is_same {
             return Some(self.shell);
@@ -106,7 +92,6 @@ impl Prepared {
 /// What is known of a session.
 struct Slot {
     last_command: Instant,
-    /// Whether a shell is being started.
     is_starting: bool,
     waiting: Option<Prepared>,
 }
@@ -119,7 +104,6 @@ struct Slots {
     settled: Condvar,
 }
 
-/// The shells of all sessions that wait.
 #[derive(Default)]
 pub(super) struct PreparedShells {
     slots: Arc<Slots>,
@@ -171,7 +155,6 @@ impl PreparedShells {
         }
     }
 
-    /// Ends all that wait.
     pub(super) fn end_all(&self) {
         let known = std::mem::take(&mut *lock(&self.slots.known));
         for prepared in known.into_values().filter_map(|slot| slot.waiting) {
@@ -195,7 +178,7 @@ fn start_thread(slots: &Arc<Slots>) -> Option<SyncSender<(SessionKey, Birth)>> {
     match thread.spawn(move || start_on_request(&slots, &receiver)) {
         Ok(_) => Some(sender),
         Err(error) => {
-            tracing::debug!(%error, "no shells are started ahead");
+            tracing::debug!(%error, "no shells are started in advance");
             None
         }
     }
@@ -206,7 +189,7 @@ fn start_on_request(slots: &Slots, requests: &Receiver<(SessionKey, Birth)>) {
         match requests.recv_timeout(IDLE_LIMIT / 2) {
             Ok((session, birth)) => {
                 let prepared = Prepared::new(birth).unwrap_or_else(|error| {
-                    tracing::debug!(%error, "no shell was started ahead");
+                    tracing::debug!(%error, "no shell was started in advance");
                     None
                 });
                 slots.put(&session, prepared);
@@ -260,8 +243,4 @@ impl Slots {
             prepared.shell.discard();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

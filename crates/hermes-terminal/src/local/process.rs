@@ -4,7 +4,7 @@ use hermes_fs::random_hex;
 
 use super::backend::LocalBackend;
 use crate::backend::BackendProcess;
-use crate::background::{NewProcess, PtyState, StartError, StartedProcess, start_supervised};
+use crate::background::{PtyState, StartError, StartSpec, StartedProcess, start_supervised};
 use crate::environment::ShellEnvRequest;
 use crate::shell::script::Script;
 
@@ -15,7 +15,7 @@ impl LocalBackend {
     ) -> Result<StartedProcess, StartError> {
         let session = process.session;
         self.ensure_login(session, process.interrupt, process.shutdown);
-        let directory = self.run_directory(session, process.workdir)?;
+        let (cwd, cwd_note) = self.run_directory(session, process.workdir)?;
         // `gh` reads the token until the end of its input, which a terminal does not have.
         let reads_token =
             process.command.contains("gh auth login") && process.command.contains("--with-token");
@@ -35,18 +35,18 @@ impl LocalBackend {
             command: process.command.as_bytes(),
             nonce: "",
         };
-        let mut started = start_supervised(NewProcess {
-            id: process.id,
-            directory: &self.settings.process_directory(),
-            cwd: &directory.path,
-            pty,
+        let spec = StartSpec {
+            id: process.id.to_owned(),
+            directory: self.settings.process_directory(),
             script: script.text(shell.kind, None),
-            shell: &shell,
+            shell: shell.path,
+            kind: shell.kind,
+            cwd,
+            pty,
             variables,
-            mark,
-            supervisor: &self.settings.supervisor,
-        })?;
-        started.cwd_note = directory.note;
+        };
+        let mut started = start_supervised(spec, mark, &self.settings.supervisor)?;
+        started.cwd_note = cwd_note;
         if process.pty && reads_token {
             started.pty = PtyState::RefusedForToken;
         }

@@ -8,12 +8,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{
-    Child, ExitStatus, KillTiming, PollSet, ProcessTree, Wake, kill_tree, read_once,
-};
+use hermes_proc::{Child, KillTiming, PollSet, ProcessTree, Wake, kill_tree, read_once};
 use rustix::io::Errno;
 
 use super::shell_start::{GatedShell, Pipes, ShellStart};
+use crate::backend::CommandEnd;
 use crate::background::CrashGuard;
 use crate::shell::memory_file::written;
 use crate::shell::script::Script;
@@ -27,10 +26,9 @@ const CHUNK: usize = 64 * 1024;
 /// Most commands print less than this.
 const FIRST_CHUNK: usize = 4 * 1024;
 
-/// One shell to run.
+#[derive(Clone, Copy)]
 pub(super) struct ShellRun<'a> {
     pub(super) shell: &'a Shell,
-    /// Whether the shell reads the start-up files of a login.
     pub(super) login: bool,
     pub(super) script: &'a Script<'a>,
     pub(super) cwd: &'a Path,
@@ -45,24 +43,11 @@ pub(super) struct ShellRun<'a> {
     pub(super) guard: Option<&'a CrashGuard>,
 }
 
-/// How the shell came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finish {
-    /// By itself, or by a signal that was not ours.
-    Ended(ExitStatus),
-    /// Killed at its time limit.
-    TimedOut,
-    /// Killed because someone raised a flag.
-    Interrupted,
-}
-
-/// What a shell left.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    pub(super) finish: Finish,
-    /// What the shell said about itself.
+    /// Not lost: there is no connection to lose.
+    pub(super) end: CommandEnd,
     pub(super) report: Vec<u8>,
-    /// Processes that could not be killed.
     pub(super) survivors: Vec<u32>,
 }
 
@@ -126,7 +111,6 @@ struct Watch<'a> {
     chunk: Vec<u8>,
 }
 
-/// Which descriptors have something to say.
 #[expect(clippy::struct_excessive_bools, reason = "one answer per descriptor")]
 struct Ready {
     output: bool,
@@ -141,12 +125,12 @@ impl Watch<'_> {
         loop {
             let now = Instant::now();
             if now >= deadline {
-                return self.kill(Finish::TimedOut, sink);
+                return self.kill(CommandEnd::TimedOut, sink);
             }
             let wait = deadline.saturating_duration_since(now);
             let ready = self.poll(wait, true)?;
             if ready.interrupt {
-                return self.kill(Finish::Interrupted, sink);
+                return self.kill(CommandEnd::Interrupted, sink);
             }
             if ready.input {
                 self.feed();
@@ -172,12 +156,16 @@ impl Watch<'_> {
         self.end(None, Vec::new())
     }
 
-    fn kill(mut self, finish: Finish, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+    fn kill(
+        mut self,
+        end: CommandEnd,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> hermes_proc::Result<Outcome> {
         let killed = kill_tree(self.tree, KillTiming::default());
         // Only what is in the pipe already: a survivor may hold it open for ever, or fill it.
-        let end = Instant::now() + SILENCE;
+        let silent_at = Instant::now() + SILENCE;
         while self.pipes.output.is_some()
-            && Instant::now() < end
+            && Instant::now() < silent_at
             && self.poll(Duration::ZERO, false)?.output
         {
             self.read_output(sink);
@@ -185,19 +173,19 @@ impl Watch<'_> {
         if killed.survivors.contains(&self.tree.leader) {
             // Waiting for it would take as long as the kernel needs; the result says who is left.
             return Ok(Outcome {
-                finish,
+                end,
                 report: Vec::new(),
                 survivors: killed.survivors,
             });
         }
-        self.end(Some(finish), killed.survivors)
+        self.end(Some(end), killed.survivors)
     }
 
-    fn end(mut self, finish: Option<Finish>, survivors: Vec<u32>) -> hermes_proc::Result<Outcome> {
+    fn end(mut self, end: Option<CommandEnd>, survivors: Vec<u32>) -> hermes_proc::Result<Outcome> {
         let ended = self.child.wait()?;
         let report = written(&self.pipes.report, report::LONGEST);
         Ok(Outcome {
-            finish: finish.unwrap_or(Finish::Ended(ended)),
+            end: end.unwrap_or(CommandEnd::Exited(ended.signed_code())),
             report,
             survivors,
         })

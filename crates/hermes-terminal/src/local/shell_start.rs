@@ -22,7 +22,6 @@ const PIPE_SIZE: usize = 256 * 1024;
 #[derive(Clone, Copy)]
 pub(super) struct ShellStart<'a> {
     pub(super) shell: &'a Shell,
-    /// Whether the shell reads the start-up files of a login.
     pub(super) login: bool,
     pub(super) cwd: &'a Path,
     pub(super) variables: &'a [(OsString, OsString)],
@@ -143,7 +142,6 @@ impl ShellStart<'_> {
 }
 
 impl GatedShell {
-    /// The process.
     pub(super) fn child(&self) -> &Child {
         &self.child
     }
@@ -163,7 +161,7 @@ impl GatedShell {
     /// Ends the shell, which has run nothing.
     pub(super) fn discard(self) {
         if let Err(error) = self.child.kill_alone() {
-            tracing::debug!(%error, "a waiting shell was not waited for");
+            tracing::debug!(%error, "could not reap a waiting shell");
         }
     }
 }

@@ -11,36 +11,24 @@ const LONGEST_STRING: usize = 4096;
 const ESC: char = '\u{1b}';
 const BEL: char = '\u{7}';
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Ground,
-    /// After ESC.
     Escape,
-    /// After ESC and intermediate characters.
     Intermediate,
-    /// Inside a control sequence (CSI).
     Sequence,
     /// Inside a string; `true` if BEL ends it too (OSC).
     Text(bool),
-    /// After ESC inside a string.
     TextEscape(bool),
 }
 
 /// Removes control sequences piece by piece.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct AnsiStripper {
     state: State,
     /// Text of an unfinished string, in case it never ends.
     held: String,
-}
-
-impl Default for AnsiStripper {
-    fn default() -> Self {
-        Self {
-            state: State::Ground,
-            held: String::new(),
-        }
-    }
 }
 
 impl AnsiStripper {

@@ -1,24 +1,48 @@
 //! Keeps the beginning and the end of a text that may be endless.
 
-use std::collections::VecDeque;
+/// The end of a text, up to a bound.
+#[derive(Debug)]
+pub(crate) struct TextTail {
+    text: String,
+    /// Of `text`.
+    characters: usize,
+    bound: usize,
+}
 
-/// Pieces of the end are about this long, so that old ones can be dropped whole.
-const PIECE: usize = 16 * 1024;
+impl TextTail {
+    pub(crate) fn new(bound: usize) -> Self {
+        Self {
+            text: String::new(),
+            characters: 0,
+            bound,
+        }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.characters += characters(text);
+        // Not before there is twice as much: what is kept has to be moved.
+        if self.characters > 2 * self.bound {
+            let excess = self.text.len() - self.as_str().len();
+            self.text.drain(..excess);
+            self.characters = self.bound;
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        split_after(&self.text, self.characters.saturating_sub(self.bound)).1
+    }
+}
 
 /// Beginning and end of a text, each up to a bound, and how long the whole was.
 #[derive(Debug)]
 pub(super) struct BoundedText {
     head: String,
     head_room: usize,
-    tail: VecDeque<(String, usize)>,
-    tail_length: usize,
-    tail_bound: usize,
+    tail: TextTail,
     total: usize,
-    /// Room for the next piece.
-    spare: String,
 }
 
-/// What was kept.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) head: String,
@@ -33,11 +57,8 @@ impl BoundedText {
         Self {
             head: String::new(),
             head_room: bound.div_ceil(2),
-            tail: VecDeque::new(),
-            tail_length: 0,
-            tail_bound: bound / 2,
+            tail: TextTail::new(bound / 2),
             total: 0,
-            spare: String::new(),
         }
     }
 
@@ -47,67 +68,32 @@ impl BoundedText {
     }
 
     pub(super) fn push(&mut self, text: &str) {
-        // Most output is ASCII, where a character is a byte.
-        let length = if text.is_ascii() {
-            text.len()
-        } else {
-            text.chars().count()
-        };
+        let length = characters(text);
         self.total += length;
-        if length <= self.head_room {
-            self.head.push_str(text);
-            self.head_room -= length;
-            return;
-        }
         let (head, rest) = split_after(text, self.head_room);
         self.head.push_str(head);
-        let rest_length = length - self.head_room;
-        self.head_room = 0;
-        self.push_tail(rest, rest_length);
-    }
-
-    fn push_tail(&mut self, text: &str, length: usize) {
-        let skipped = length.saturating_sub(self.tail_bound);
-        let (_, text) = split_after(text, skipped);
-        let length = length - skipped;
-        match self.tail.back_mut() {
-            Some((piece, count)) if piece.len() + text.len() <= PIECE => {
-                piece.push_str(text);
-                *count += length;
-            }
-            _ => {
-                let mut piece = std::mem::take(&mut self.spare);
-                piece.push_str(text);
-                self.tail.push_back((piece, length));
-            }
-        }
-        self.tail_length += length;
-        while let Some((_, count)) = self.tail.front()
-            && self.tail_length - count >= self.tail_bound
-        {
-            self.tail_length -= count;
-            if let Some((mut piece, _)) = self.tail.pop_front() {
-                // Its memory is there already; asking for more, piece after piece, takes time.
-                piece.clear();
-                self.spare = piece;
-            }
+        self.head_room = self.head_room.saturating_sub(length);
+        if !rest.is_empty() {
+            self.tail.push(rest);
         }
     }
 
     pub(super) fn finish(self) -> Kept {
-        let mut tail = String::with_capacity(self.tail.iter().map(|(piece, _)| piece.len()).sum());
-        for (piece, _) in &self.tail {
-            tail.push_str(piece);
-        }
-        let excess = self.tail_length.saturating_sub(self.tail_bound);
-        let (_, kept) = split_after(&tail, excess);
-        let kept_length = self.tail_length - excess;
-        let head_length = self.head.chars().count();
+        let tail = self.tail.as_str().to_owned();
         Kept {
-            tail: kept.to_owned(),
-            omitted: self.total - head_length - kept_length,
+            omitted: self.total - characters(&self.head) - characters(&tail),
             head: self.head,
+            tail,
         }
+    }
+}
+
+/// How many characters; most output is ASCII, where each is a byte.
+fn characters(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().count()
     }
 }
 
@@ -139,13 +125,7 @@ mod tests {
             text.push(&"x".repeat(4096));
         }
         assert_eq!(text.total(), 40_960_000);
-        assert!(
-            text.tail
-                .iter()
-                .map(|(piece, _)| piece.capacity())
-                .sum::<usize>()
-                < 64 * 1024
-        );
+        assert!(text.tail.text.capacity() < 64 * 1024);
         let kept = text.finish();
         assert_eq!(
             (kept.head.len(), kept.tail.len(), kept.omitted),

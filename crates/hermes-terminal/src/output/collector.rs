@@ -21,7 +21,6 @@ pub struct CollectorOptions {
     pub most: usize,
     /// Where the whole goes if it does not fit; `None` keeps no file.
     pub full_output: Option<PathBuf>,
-    /// What masks secrets.
     pub redactor: Arc<Redactor>,
 }
 
@@ -48,7 +47,6 @@ struct Sink {
 pub struct Collected {
     /// The text, redacted and cut.
     pub text: String,
-    /// Where the whole is, if the text was cut.
     pub full_output: Option<PathBuf>,
 }
 
@@ -144,7 +142,7 @@ impl Sink {
                 self.spill_out(&early);
             }
             Err(error) => {
-                tracing::warn!(%error, "the full output is not kept");
+                tracing::warn!(%error, "the full output is not being kept");
                 self.wants_spill = false;
             }
         }
@@ -155,7 +153,7 @@ impl Sink {
             && let Err(error) = spill.push(text)
         {
             // A full disk must not stop the command.
-            tracing::warn!(%error, "the full output is not kept");
+            tracing::warn!(%error, "the full output is not being kept");
             self.spill = None;
             self.wants_spill = false;
         }

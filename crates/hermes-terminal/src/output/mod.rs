@@ -9,7 +9,7 @@ mod spill;
 mod truncate;
 
 pub use ansi::AnsiStripper;
+pub(crate) use capture::TextTail;
 pub use collector::{Collected, Collector, CollectorOptions};
 pub use decode::Utf8Decoder;
-pub use spill::remove_old_outputs;
 pub use truncate::{tail_from_line_start, truncate};

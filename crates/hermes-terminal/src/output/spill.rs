@@ -3,13 +3,11 @@
 //! What is written has been redacted. Text is held back until it can be redacted together with what
 //! follows, so that no secret is cut in two by the way the output arrived.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
 
 use hermes_secret::Redactor;
 
@@ -19,49 +17,47 @@ const LARGEST: usize = 10 * 1024 * 1024;
 const BLOCK: usize = 512 * 1024;
 /// …of which this much at the end waits for what follows.
 const HELD: usize = 64 * 1024;
-/// How long the files are kept.
-const AGE: Duration = Duration::from_hours(24);
 /// Begins a secret of many lines.
 const KEY_BEGINS: &str = "-----BEGIN ";
 
-/// A file that receives the output as it comes.
+/// A file that receives the output as it comes. A thread redacts and writes, because the command
+/// would
+/// have to wait for us.
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,
-    redactor: Arc<Redactor>,
     waiting: String,
-    /// How much has been taken.
     taken: usize,
-    writer: Writer,
-}
-
-/// Who redacts and writes.
-#[derive(Debug)]
-enum Writer {
-    /// We, at the end: most outputs are one block.
-    Here(BlockFile),
-    /// A thread, because the command would have to wait for us.
-    Thread {
-        blocks: Sender<String>,
-        /// Blocks that were written, to be filled again.
-        empty: Receiver<String>,
-        thread: JoinHandle<io::Result<()>>,
-    },
+    blocks: SyncSender<String>,
+    writer: JoinHandle<io::Result<()>>,
 }
 
 impl Spill {
-    /// Creates the file.
-    pub(super) fn create(path: PathBuf, redactor: Arc<Redactor>) -> hermes_fs::Result<Self> {
+    pub(super) fn create(path: PathBuf, redactor: Arc<Redactor>) -> io::Result<Self> {
         if let Some(parent) = path.parent() {
-            hermes_fs::create_dir_all(parent, 0o700)?;
+            hermes_fs::create_dir_all(parent, 0o700).map_err(io::Error::other)?;
         }
-        let file = hermes_fs::create_new(&path, 0o600)?;
+        let mut file = hermes_fs::create_new(&path, 0o600).map_err(io::Error::other)?;
+        // Room for all that is kept: a slow disk does not stop the command.
+        let (blocks, received) = sync_channel::<String>(LARGEST / (BLOCK - HELD) + 2);
+        let writer = std::thread::Builder::new()
+            .name("full-output".to_owned())
+            .spawn(move || {
+                let mut room = LARGEST;
+                for block in received {
+                    let text = redactor.redact(&block);
+                    let end = text.floor_char_boundary(room.min(text.len()));
+                    file.write_all(text.get(..end).unwrap_or_default().as_bytes())?;
+                    room = if end < text.len() { 0 } else { room - end };
+                }
+                Ok(())
+            })?;
         Ok(Self {
             path,
-            redactor,
             waiting: String::new(),
             taken: 0,
-            writer: Writer::Here(BlockFile { file, written: 0 }),
+            blocks,
+            writer,
         })
     }
 
@@ -75,98 +71,21 @@ impl Spill {
         if self.waiting.len() < BLOCK {
             return Ok(());
         }
-        let end = safe_cut(&self.waiting);
-        let mut next = self.empty_block();
-        next.push_str(self.waiting.get(end..).unwrap_or_default());
-        let mut block = std::mem::replace(&mut self.waiting, next);
-        block.truncate(end);
-        self.write(block)
+        let rest = self.waiting.split_off(safe_cut(&self.waiting));
+        let block = std::mem::replace(&mut self.waiting, rest);
+        self.blocks
+            .send(block)
+            .map_err(|_| io::Error::other("the writing thread has ended"))
     }
 
     /// Writes what was held back; gives the path.
-    pub(super) fn finish(mut self) -> io::Result<PathBuf> {
-        let rest = std::mem::take(&mut self.waiting);
-        match self.writer {
-            Writer::Here(mut file) => file.write(&self.redactor.redact(&rest))?,
-            Writer::Thread { blocks, thread, .. } => {
-                // Refused only by a thread that has failed, which it says below.
-                drop(blocks.send(rest));
-                drop(blocks);
-                thread
-                    .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))?;
-            }
-        }
+    pub(super) fn finish(self) -> io::Result<PathBuf> {
+        // Refused only by a thread that has failed, which it says below.
+        drop(self.blocks.send(self.waiting));
+        drop(self.blocks);
+        let written = self.writer.join();
+        written.unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))?;
         Ok(self.path)
-    }
-
-    /// Room for a block. What was used before needs no new memory.
-    fn empty_block(&self) -> String {
-        let used = match &self.writer {
-            Writer::Here(_) => None,
-            Writer::Thread { empty, .. } => empty.try_recv().ok(),
-        };
-        used.unwrap_or_else(|| String::with_capacity(BLOCK + HELD))
-    }
-
-    fn write(&mut self, block: String) -> io::Result<()> {
-        if let Writer::Here(file) = &mut self.writer {
-            let mut file = file.try_clone()?;
-            let redactor = Arc::clone(&self.redactor);
-            let (blocks, received) = channel::<String>();
-            let (written, empty) = channel::<String>();
-            let thread = std::thread::Builder::new()
-                .name("full-output".to_owned())
-                .spawn(move || {
-                    received.iter().try_for_each(|mut block| {
-                        file.write(&redactor.redact(&block))?;
-                        block.clear();
-                        // Not wanted any more once the output has ended.
-                        drop(written.send(block));
-                        Ok(())
-                    })
-                })?;
-            self.writer = Writer::Thread {
-                blocks,
-                empty,
-                thread,
-            };
-        }
-        match &self.writer {
-            Writer::Thread { blocks, .. } => blocks
-                .send(block)
-                .map_err(|_| io::Error::other("the writing thread has ended")),
-            Writer::Here(_) => Ok(()),
-        }
-    }
-}
-
-/// The file, up to its cap.
-#[derive(Debug)]
-struct BlockFile {
-    file: File,
-    written: usize,
-}
-
-impl BlockFile {
-    fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self {
-            file: self.file.try_clone()?,
-            written: self.written,
-        })
-    }
-
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        let room = LARGEST.saturating_sub(self.written);
-        let end = text.floor_char_boundary(room.min(text.len()));
-        let kept = text.get(..end).unwrap_or_default();
-        self.file.write_all(kept.as_bytes())?;
-        self.written = if end < text.len() {
-            LARGEST
-        } else {
-            self.written + kept.len()
-        };
-        Ok(())
     }
 }
 
@@ -189,32 +108,9 @@ fn safe_cut(text: &str) -> usize {
         .unwrap_or(early.len())
 }
 
-/// Removes outputs older than a day from `directory`; says how many.
-pub fn remove_old_outputs(directory: &Path, now: SystemTime) -> usize {
-    // Nothing was ever kept: the usual case.
-    let entries = hermes_fs::read_dir(directory).unwrap_or_default();
-    let mut removed = 0;
-    for entry in entries {
-        let is_old = hermes_fs::symlink_metadata(&entry.path)
-            .ok()
-            .filter(std::fs::Metadata::is_file)
-            .and_then(|meta| meta.modified().ok())
-            .and_then(|modified| now.duration_since(modified).ok())
-            .is_some_and(|age| age > AGE);
-        if !is_old {
-            continue;
-        }
-        match hermes_fs::remove_file_if_present(&entry.path) {
-            Ok(_) => removed += 1,
-            Err(error) => tracing::warn!(%error, "an old output stays"),
-        }
-    }
-    removed
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -249,16 +145,5 @@ mod tests {
         }
         let path = spill.finish().unwrap();
         assert_eq!(std::fs::metadata(path).unwrap().len(), LARGEST as u64);
-    }
-
-    #[test]
-    fn old_outputs_go_after_a_day() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("a.log"), "x").unwrap();
-        let now = SystemTime::now();
-        assert_eq!(remove_old_outputs(dir.path(), now), 0);
-        let later = now + Duration::from_hours(25);
-        assert_eq!(remove_old_outputs(dir.path(), later), 1);
-        assert_eq!(remove_old_outputs(&dir.path().join("none"), later), 0);
     }
 }

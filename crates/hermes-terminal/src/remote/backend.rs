@@ -101,12 +101,3 @@ impl ScriptRunner for RemoteBackend {
         self.host.run_script(request, true)
     }
 }
-
-impl std::fmt::Debug for RemoteBackend {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_tuple("RemoteBackend")
-            .field(&self.host.transport.describe())
-            .finish()
-    }
-}

@@ -21,34 +21,28 @@ const CHUNK: usize = 64 * 1024;
 /// How long a loop may take to look around after a command before it counts as lost.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 
-/// An open channel.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) client: Client,
     pub(super) hello: Arc<Hello>,
-    /// The word with which requests begin.
     key: String,
-    /// What came on the control stream and has not been dealt with.
     pub(super) control: Vec<u8>,
     pub(super) chunk: Vec<u8>,
     /// The word behind which the loop says whether anything of the last command is left.
     asked: Option<String>,
 }
 
-/// Why a channel did not open.
 #[derive(Debug)]
 pub(super) enum NotOpened {
-    /// The transport refused, or the client could not be started.
     Refused(TransportError),
-    /// The client ended and said this.
-    Ended { code: Option<i32>, said: String },
-    /// It greeted as a shell that is too old.
+    Ended {
+        code: Option<i32>,
+        said: String,
+    },
     OldShell,
     /// Something came in between the parts of the greeting.
     Garbled,
-    /// Nobody greeted in time.
     Silent,
-    /// Someone raised a flag.
     Interrupted,
 }
 
@@ -75,7 +69,8 @@ impl Channel {
         let launch = transport
             .launch(&arguments(kind, &program))
             .map_err(NotOpened::Refused)?;
-        let client = Client::start(launch).map_err(|error| NotOpened::Refused(error_of(&error)))?;
+        let client = Client::start(launch)
+            .map_err(|error| NotOpened::Refused(TransportError::missing(error)))?;
         let nonce = report_nonce();
         let mut opening = Opening {
             client,
@@ -98,18 +93,15 @@ impl Channel {
         })
     }
 
-    /// Waits for something to happen.
     pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
         poll_client(&self.client, wait, interrupts)
     }
 
-    /// Sends a request to the loop.
     pub(super) fn request(&mut self, bytes: &[u8]) {
         self.client.send(format!("{} ", self.key).as_bytes());
         self.client.send(bytes);
     }
 
-    /// Reads the control stream once.
     pub(super) fn read_control(&mut self) {
         let bytes = read_once(&mut self.client.errors, &mut self.chunk);
         self.control.extend_from_slice(bytes);
@@ -195,7 +187,7 @@ impl Opening {
                 return Err(NotOpened::Silent);
             }
             let ready = poll_client(&self.client, left, interrupts)
-                .map_err(|errno| NotOpened::Refused(error_of(&errno)))?;
+                .map_err(|error| NotOpened::Refused(TransportError::missing(error)))?;
             if ready.interrupt {
                 return Err(NotOpened::Interrupted);
             }
@@ -265,12 +257,4 @@ fn poll_client(client: &Client, wait: Duration, interrupts: &[&Wake]) -> std::io
         exit: set.is_ready(&exit),
         interrupt: set.is_ready(&interrupt),
     })
-}
-
-fn error_of(error: &dyn std::error::Error) -> TransportError {
-    TransportError {
-        message: error.to_string(),
-        hint: None,
-        is_missing_part: true,
-    }
 }

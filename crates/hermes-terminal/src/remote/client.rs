@@ -10,7 +10,6 @@ use rustix::io::Errno;
 
 use super::transport::Launch;
 
-/// A running client.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) child: Child,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{Executed, Execution, RemoteHost};
-use super::request::{Directory, Verb, variables_of};
+use super::host::{Executed, RemoteHost};
+use super::request::{Directory, Execution, Verb, variables_of};
 use crate::backend::{
     BackendCommand, BackendError, BackendOutcome, CommandEnd, moved_note, survivors_error,
 };

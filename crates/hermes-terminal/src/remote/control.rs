@@ -5,14 +5,15 @@
 //! opens another.
 
 use std::collections::BTreeSet;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_proc::PollSet;
+use hermes_proc::{KillTiming, PollSet};
 
 use super::client::{Client, read_once};
 use super::program::{arguments, control_program};
 use super::transport::Transport;
+use crate::lock::lock;
 use crate::shell::ShellKind;
 
 /// How long one answer may take.
@@ -26,25 +27,10 @@ const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
 /// The same for one that was too slow before.
 const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
 
-/// How long a kill may take.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KillLimits {
-    /// From SIGTERM to SIGKILL.
-    pub(super) grace: Duration,
-    /// Whether SIGKILL is sent at all.
-    pub(super) force: bool,
-    /// For everything.
-    pub(super) bound: Duration,
-}
-
-/// What a kill left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Killed {
-    /// Processes that were still there at the last look.
     pub(super) survivors: Vec<u32>,
-    /// Whether the other side answered to the end.
     pub(super) is_certain: bool,
-    /// Whether SIGKILL was sent.
     pub(super) forced: bool,
 }
 
@@ -80,14 +66,13 @@ struct Unreachable;
 impl Control {
     /// Looks after the commands of a loop from now on.
     pub(super) fn own(&self, pid: u32) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.owned.insert(pid);
         state.tell(&format!("own {pid}\n"));
     }
 
-    /// No longer looks after a loop.
     pub(super) fn free(&self, pid: u32) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.owned.remove(&pid);
         state.tell(&format!("free {pid}\n"));
     }
@@ -95,7 +80,7 @@ impl Control {
     /// Whether someone has to open the channel for this kind of shell; if so, the caller does. Where
     /// that failed a moment ago it is not tried again at once.
     pub(super) fn wants_opening(&self, kind: ShellKind) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let wants = match &state.link {
             Link::Opening => false,
             Link::Open(connection) => connection.has_ended(),
@@ -111,7 +96,7 @@ impl Control {
 
     /// Waits while someone opens the channel.
     pub(super) fn wait_until_settled(&self, limit: Duration) {
-        let state = self.lock();
+        let state = lock(&self.state);
         // Without it commands run all the same.
         drop(
             self.changed
@@ -122,7 +107,7 @@ impl Control {
     /// Opens the channel. Only for the one who was told to by [`Control::wants_opening`].
     pub(super) fn open(&self, transport: &dyn Transport, kind: ShellKind, limit: Duration) -> bool {
         let opened = Connection::open(transport, kind, limit.min(OPEN_LIMIT));
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if !matches!(state.link, Link::Opening) {
             // Everything was closed meanwhile.
             drop(state);
@@ -149,15 +134,16 @@ impl Control {
         is_open
     }
 
-    /// Ends the processes that belong to `seeds`: pids with their start time, or `-` for it.
+    /// Ends the processes that belong to `seeds`: pids with their start time, or `-` for it. The
+    /// timeout is for everything.
     pub(super) fn kill(
         &self,
         seeds: &str,
-        limits: KillLimits,
+        timing: KillTiming,
         transport: &dyn Transport,
         kind: ShellKind,
     ) -> Killed {
-        let deadline = Instant::now() + limits.bound;
+        let deadline = Instant::now() + timing.timeout;
         let mut killed = Killed::default();
         // A channel that was lost since its last use is replaced once.
         for _ in 0..2 {
@@ -165,7 +151,7 @@ impl Control {
                 break;
             }
             let id = {
-                let mut state = self.lock();
+                let mut state = lock(&self.state);
                 state.last_id += 1;
                 state.last_id
             };
@@ -175,10 +161,10 @@ impl Control {
                 seeds,
                 deadline,
             };
-            match hunt.run(limits, &mut killed) {
+            match hunt.run(timing, &mut killed) {
                 Ok(()) => {
                     killed.is_certain = true;
-                    self.lock().tell(&format!("forget {id}\n"));
+                    lock(&self.state).tell(&format!("forget {id}\n"));
                     break;
                 }
                 Err(Unreachable) => tracing::debug!("the control channel was lost"),
@@ -189,7 +175,7 @@ impl Control {
 
     /// Says goodbye and closes the channel: what runs goes on.
     pub(super) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let link = std::mem::take(&mut state.link);
         state.owned.clear();
         state.failed = None;
@@ -200,9 +186,8 @@ impl Control {
         }
     }
 
-    /// Makes sure that the channel is open.
     fn reach(&self, deadline: Instant, transport: &dyn Transport, kind: ShellKind) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -227,7 +212,7 @@ impl Control {
 
     /// Sends a line and gives the pids in the answer.
     fn ask(&self, id: u64, line: &str, deadline: Instant) -> Result<Vec<u32>, Unreachable> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let Link::Open(connection) = &mut state.link else {
             return Err(Unreachable);
         };
@@ -243,10 +228,6 @@ impl Control {
         }
         answer.ok_or(Unreachable)
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
@@ -257,7 +238,6 @@ impl State {
     }
 }
 
-/// One kill.
 struct Hunt<'a> {
     control: &'a Control,
     id: u64,
@@ -266,11 +246,11 @@ struct Hunt<'a> {
 }
 
 impl Hunt<'_> {
-    fn run(&self, limits: KillLimits, killed: &mut Killed) -> Result<(), Unreachable> {
+    fn run(&self, timing: KillTiming, killed: &mut Killed) -> Result<(), Unreachable> {
         killed.survivors = self.signal("TERM")?;
-        let grace_ends = (Instant::now() + limits.grace).min(self.deadline);
+        let grace_ends = (Instant::now() + timing.grace).min(self.deadline);
         self.watch(killed, grace_ends)?;
-        if killed.survivors.is_empty() || !limits.force {
+        if killed.survivors.is_empty() || !timing.force {
             return Ok(());
         }
         killed.forced = true;

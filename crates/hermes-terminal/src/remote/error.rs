@@ -11,45 +11,24 @@ pub enum RemoteError {
     #[error(transparent)]
     Unusable(#[from] TransportError),
     /// The host is not there any more; nothing was run.
-    #[error("{host} is not there any more")]
-    Gone {
-        /// The host, for messages.
-        host: String,
-    },
-    /// An interrupt was raised before anything was run.
+    #[error("{host} no longer exists")]
+    Gone { host: String },
     #[error("interrupted before the command was started")]
     Interrupted,
     /// The connection ended before the command was seen to start. It is not tried again, because it
     /// may have been on its way.
-    #[error("lost the connection to {host} before the command was seen to start")]
-    LostBeforeStart {
-        /// The host, for messages.
-        host: String,
-    },
+    #[error("lost the connection to {host} before the command was confirmed to have started")]
+    LostBeforeStart { host: String },
     /// The connection ended while the command ran.
     #[error(
         "lost the connection to {host} while the command was running; it was not run again{rest}"
     )]
-    LostWhileRunning {
-        /// The host, for messages.
-        host: String,
-        /// What is known about its processes.
-        rest: String,
-    },
+    LostWhileRunning { host: String, rest: String },
     /// No process could be started there for the command; nothing was run.
     #[error("no process could be started in {host} (status {status})")]
-    NoProcess {
-        /// The host, for messages.
-        host: String,
-        /// What the shell there made of it.
-        status: i32,
-    },
-    /// It did not end in time and was stopped.
+    NoProcess { host: String, status: i32 },
     #[error("stopped after {} s", limit.as_secs())]
-    TimedOut {
-        /// The limit.
-        limit: Duration,
-    },
+    TimedOut { limit: Duration },
 }
 
 impl RemoteError {
@@ -60,19 +39,17 @@ impl RemoteError {
             None => self.to_string(),
         }
     }
-}
 
-impl RemoteError {
     /// What to do about it, where we know.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unusable(error) => error.hint.as_deref(),
             Self::Gone { .. } | Self::Interrupted | Self::TimedOut { .. } => None,
             Self::NoProcess { .. } => {
-                Some("the limit of processes there may be reached; end some of them")
+                Some("its process limit may have been reached; stop some processes")
             }
             Self::LostBeforeStart { .. } | Self::LostWhileRunning { .. } => {
-                Some("look at what it has done so far before you run it again")
+                Some("check what it has already done before you run it again")
             }
         }
     }

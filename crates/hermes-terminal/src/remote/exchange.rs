@@ -5,13 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_proc::Wake;
 use memchr::memmem;
 
 use super::channel::{Channel, Ready};
 use super::client::read_once;
 use super::marked_output::MarkedOutput;
 use super::record::{Started, find_end};
+use super::request::{Execution, Nonces};
 use crate::shell::report;
 
 /// Output that pauses for this long after its command was ended by force is over.
@@ -22,32 +22,15 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 /// streams travel independently.
 const OUTPUT_LAG: Duration = Duration::from_secs(5);
 
-/// What to send and how long to wait.
-pub(super) struct Exchange<'a> {
-    /// The request.
-    pub(super) request: &'a [u8],
-    /// What the command reads.
-    pub(super) input: Option<&'a [u8]>,
-    pub(super) loop_nonce: &'a str,
-    pub(super) nonce: &'a str,
-    pub(super) limit: Duration,
-    pub(super) interrupts: &'a [&'a Wake],
-}
-
-/// Why it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
-    /// The loop said how the command ended.
     Ended,
-    /// The time is up, and the command runs.
     TimedOut,
-    /// Someone raised a flag, and the command runs.
     Interrupted,
     /// The client ended, or what it says makes no sense.
     Broken,
 }
 
-/// What is known of the command.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) started: Option<Started>,
@@ -55,11 +38,9 @@ pub(super) struct Known {
     pub(super) is_misplaced: bool,
     /// The files of a background process could not be made, so it did not run.
     pub(super) has_no_files: bool,
-    /// What the shell said about itself at its end.
     pub(super) report: Vec<u8>,
     /// Its exit status, 128 + n for signal n.
     pub(super) status: Option<i32>,
-    /// Whether all of its output has come.
     pub(super) is_complete: bool,
 }
 
@@ -72,39 +53,45 @@ impl Known {
 
 /// A command under way.
 pub(super) struct Conversation<'a> {
-    exchange: &'a Exchange<'a>,
+    execution: &'a Execution<'a>,
+    nonces: &'a Nonces,
     channel: &'a mut Channel,
     output: MarkedOutput,
     known: Known,
 }
 
 impl<'a> Conversation<'a> {
-    /// Sends the request.
-    pub(super) fn begin(exchange: &'a Exchange<'a>, channel: &'a mut Channel) -> Self {
+    pub(super) fn begin(
+        execution: &'a Execution<'a>,
+        nonces: &'a Nonces,
+        request: &[u8],
+        channel: &'a mut Channel,
+    ) -> Self {
         channel.control.clear();
-        channel.request(exchange.request);
-        if let Some(input) = exchange.input {
-            channel.client.send(input);
+        channel.request(request);
+        if !execution.input.is_empty() {
+            channel.client.send(execution.input);
             channel.client.end_input();
         }
         Self {
-            exchange,
+            execution,
+            nonces,
             channel,
-            output: MarkedOutput::new(exchange.loop_nonce),
+            output: MarkedOutput::new(&nonces.of_loop),
             known: Known::default(),
         }
     }
 
     /// Passes output on until it is over one way or another.
     pub(super) fn follow(&mut self, sink: &mut dyn FnMut(&[u8])) -> Over {
-        let deadline = Instant::now() + self.exchange.limit;
+        let deadline = Instant::now() + self.execution.limit;
         loop {
             let now = Instant::now();
             if now >= deadline {
                 return Over::TimedOut;
             }
             let wait = deadline.saturating_duration_since(now);
-            let Ok(ready) = self.channel.poll(wait, self.exchange.interrupts) else {
+            let Ok(ready) = self.channel.poll(wait, self.execution.interrupts) else {
                 return Over::Broken;
             };
             self.exchange_pieces(&ready, sink);
@@ -124,7 +111,6 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The command, if it began.
     pub(super) fn pid(&self) -> Option<u32> {
         self.known.started.as_ref().map(|started| started.pid)
     }
@@ -143,7 +129,7 @@ impl<'a> Conversation<'a> {
 
     /// The loop has said its last word; the last of the output may be on the way.
     fn rest(&mut self, sink: &mut dyn FnMut(&[u8])) -> Over {
-        self.drain(sink, OUTPUT_LAG, self.exchange.limit.max(OUTPUT_LAG));
+        self.drain(sink, OUTPUT_LAG, self.execution.limit.max(OUTPUT_LAG));
         if !self.output.is_complete() {
             tracing::warn!("the end of a command's output did not arrive");
         }
@@ -191,23 +177,22 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Looks for records.
     fn look(&mut self) {
         let control = &mut self.channel.control;
         let known = &mut self.known;
         if known.started.is_none() {
             let says = |kind: &str| {
-                let record = format!("\0{}\0{kind}\0", self.exchange.nonce);
+                let record = format!("\0{}\0{kind}\0", self.nonces.of_shell);
                 memmem::find(control, record.as_bytes()).is_some()
             };
             known.is_misplaced |= says("nodir");
             known.has_no_files |= says("nofile");
-            if let Some((started, range)) = Started::find(control, self.exchange.nonce) {
+            if let Some((started, range)) = Started::find(control, &self.nonces.of_shell) {
                 control.drain(..range.end);
                 known.started = Some(started);
             }
         }
-        if let Some((status, range)) = find_end(control, self.exchange.loop_nonce) {
+        if let Some((status, range)) = find_end(control, &self.nonces.of_loop) {
             let rest = control.split_off(range.end);
             control.truncate(range.start);
             known.report = std::mem::replace(control, rest);

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 
 use memchr::memmem;
 
@@ -11,30 +9,15 @@ use super::record::fields_of;
 use crate::shell::ShellKind;
 use crate::shell::report::parse_exports;
 
-/// How a command is kept apart from others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Apart {
-    /// It leads a session.
-    Session,
-    /// It leads a process group: there is no `setsid`.
-    Group,
-    /// It is known by its parent only.
-    Nothing,
-}
-
 /// The shell of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) kind: ShellKind,
     /// Of bash; empty for others.
     pub(super) version: String,
-    /// The loop.
     pub(super) pid: u32,
-    pub(super) apart: Apart,
     /// Mask for new files, in octal digits.
     pub(super) umask: String,
-    pub(super) home: PathBuf,
-    /// Exported variables before anything was done.
     pub(super) exports: BTreeMap<OsString, OsString>,
 }
 
@@ -46,7 +29,7 @@ impl Hello {
     /// many bytes came before it, the second how many it takes up.
     pub(super) fn find(bytes: &[u8], nonce: &str) -> Option<(Self, std::ops::Range<usize>)> {
         let (fields, range) = fields_of(bytes, nonce, "hello", 7)?;
-        let [name, version, pid, apart, umask, home, exports] = fields.try_into().ok()?;
+        let [name, version, pid, _apart, umask, _home, exports] = fields.try_into().ok()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         let hello = Self {
             kind: if name == b"bash" {
@@ -56,15 +39,9 @@ impl Hello {
             },
             version: text(version),
             pid: text(pid).parse().ok()?,
-            apart: match apart {
-                b"session" => Apart::Session,
-                b"group" => Apart::Group,
-                _ => Apart::Nothing,
-            },
             umask: Some(text(umask))
                 .filter(|mask| !mask.is_empty() && mask.bytes().all(|digit| digit.is_ascii_digit()))
                 .unwrap_or_else(|| "022".to_owned()),
-            home: OsString::from_vec(home.to_owned()).into(),
             exports: parse_exports(exports),
         };
         Some((hello, range))
@@ -104,7 +81,7 @@ mod tests {
         let (hello, range) = Hello::find(&bytes, "nNONCE").unwrap();
         assert_eq!(&bytes[..range.start], b"Warning: noise\n");
         assert_eq!(&bytes[range.end..], b"rest");
-        assert_eq!((hello.pid, hello.apart), (77, Apart::Session));
+        assert_eq!(hello.pid, 77);
         assert_eq!(
             (hello.umask.as_str(), hello.is_new_enough()),
             ("0022", true)

@@ -4,22 +4,23 @@
 //! the command; after its start was seen, never.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hermes_proc::{Wake, wait_for_any};
+use hermes_proc::{KillTiming, Wake, wait_for_any};
 
 use super::channel::{Channel, NotOpened};
-use super::control::{Control, KillLimits, Killed};
+use super::control::{Control, Killed};
 use super::error::RemoteError;
-use super::exchange::{Conversation, Exchange, Known, Over};
+use super::exchange::{Conversation, Known, Over};
 use super::hello::Hello;
-use super::pool::{Offer, Pool, Slot};
-use super::request::{Directory, Request, Verb};
+use super::pool::{Pool, Slot};
+use super::request::{Execution, Nonces};
 use super::settings::RemoteSettings;
 use super::transport::{Transport, TransportError, Trouble};
+use crate::lock::lock;
+use crate::shell::ShellKind;
 use crate::shell::report::{Report, report_nonce};
-use crate::shell::{ShellKind, ShellState};
 
 /// Pauses before a host that was busy is tried again.
 const PAUSES: [Duration; 3] = [
@@ -51,7 +52,6 @@ pub(super) struct RemoteHost {
     shell: Mutex<ShellChoice>,
     activity: Mutex<Instant>,
     busy: AtomicUsize,
-    /// Background processes that run there.
     pub(super) background: AtomicUsize,
     /// Held while their news is fetched.
     pub(super) polling: Mutex<()>,
@@ -61,60 +61,16 @@ pub(super) struct RemoteHost {
 #[derive(Debug)]
 struct ShellChoice {
     kind: ShellKind,
-    /// Something the next result should say.
     note: Option<String>,
 }
 
-/// Words that mark the records about one command.
-struct Nonces {
-    of_loop: String,
-    of_shell: String,
-}
-
-/// A command to run on the host, and how long to wait for its end.
-#[derive(Clone, Copy)]
-pub(super) struct Execution<'a> {
-    pub(super) verb: Verb<'a>,
-    pub(super) state: &'a ShellState,
-    pub(super) directory: Directory<'a>,
-    pub(super) command: &'a [u8],
-    /// Whether standard error is joined to the output.
-    pub(super) joins_errors: bool,
-    /// Whether the shell reports its state at the end.
-    pub(super) reports: bool,
-    /// Standard input; nothing if empty.
-    pub(super) input: &'a [u8],
-    pub(super) limit: Duration,
-    pub(super) interrupts: &'a [&'a Wake],
-    /// Raised when Hermes is about to end, which leaves less time for a kill.
-    pub(super) shutdown: Option<&'a Wake>,
-    /// Whether a host that is gone is brought back.
-    pub(super) revives: bool,
-}
-
 impl Execution<'_> {
-    fn request(&self, hello: &Hello, nonces: &Nonces) -> Vec<u8> {
-        Request {
-            verb: self.verb,
-            state: self.state,
-            directory: self.directory,
-            command: self.command,
-            joins_errors: self.joins_errors,
-            reports: self.reports,
-            has_input: !self.input.is_empty(),
-            loop_nonce: &nonces.of_loop,
-            nonce: &nonces.of_shell,
-        }
-        .bytes(hello)
-    }
-
-    /// How long a kill may take.
-    fn kill_limits(&self) -> KillLimits {
+    fn kill_timing(&self) -> KillTiming {
         let is_last = self.shutdown.is_some_and(Wake::is_raised);
-        KillLimits {
+        KillTiming {
             grace: if is_last { LAST_GRACE } else { GRACE },
             force: true,
-            bound: if is_last { LAST_KILL_BOUND } else { KILL_BOUND },
+            timeout: if is_last { LAST_KILL_BOUND } else { KILL_BOUND },
         }
     }
 }
@@ -126,7 +82,6 @@ pub(super) struct Executed {
     pub(super) known: Known,
     pub(super) over: Over,
     pub(super) took: Duration,
-    /// If it had to be killed.
     pub(super) killed: Option<Killed>,
 }
 
@@ -137,7 +92,6 @@ impl Executed {
     }
 }
 
-/// A channel on loan.
 struct Loan {
     channel: Channel,
     slot: Option<Slot>,
@@ -174,7 +128,7 @@ impl RemoteHost {
                 of_loop: report_nonce(),
                 of_shell: report_nonce(),
             };
-            let request = execution.request(&loan.channel.hello, &nonces);
+            let request = execution.bytes(&loan.channel.hello, &nonces);
             if request.len() > LARGE
                 && let Some(slot) = loan.slot.take()
             {
@@ -212,34 +166,26 @@ impl RemoteHost {
         nonces: &Nonces,
         sink: &mut dyn FnMut(&[u8]),
     ) -> (Over, Option<Killed>, Known) {
-        let exchange = Exchange {
-            request,
-            input: (!execution.input.is_empty()).then_some(execution.input),
-            loop_nonce: &nonces.of_loop,
-            nonce: &nonces.of_shell,
-            limit: execution.limit,
-            interrupts: execution.interrupts,
-        };
         let hello = Arc::clone(&loan.channel.hello);
-        let mut conversation = Conversation::begin(&exchange, &mut loan.channel);
+        let mut conversation = Conversation::begin(execution, nonces, request, &mut loan.channel);
         let over = conversation.follow(sink);
         if over == Over::Ended {
             return (over, None, conversation.finish(sink));
         }
         // Without a word from its shell, everything under the loop is meant.
         let seeds = format!("{}:-", conversation.pid().unwrap_or(hello.pid));
-        let killed = self.kill_tree(&seeds, execution.kill_limits(), hello.kind);
+        let killed = self.kill_tree(&seeds, execution.kill_timing(), hello.kind);
         conversation.after_kill(sink);
         (over, Some(killed), conversation.finish(sink))
     }
 
-    /// Ends processes there.
-    pub(super) fn kill_tree(&self, seeds: &str, limits: KillLimits, kind: ShellKind) -> Killed {
+    pub(super) fn kill_tree(&self, seeds: &str, timing: KillTiming, kind: ShellKind) -> Killed {
         self.control
-            .kill(seeds, limits, self.transport.as_ref(), kind)
+            .kill(seeds, timing, self.transport.as_ref(), kind)
     }
 
-    /// Opens the control channel without keeping anyone waiting. It has to be there before the first
+    /// Opens the control channel without keeping anyone waiting. It has to be there before the
+    /// first
     /// command: once that has used up all processes there may be, nothing can be opened any more.
     fn open_control_beside(self: &Arc<Self>, kind: ShellKind) {
         if !self.control.wants_opening(kind) {
@@ -270,41 +216,27 @@ impl RemoteHost {
 
     fn lend(self: &Arc<Self>, execution: &Execution<'_>) -> Result<Loan, RemoteError> {
         let is_pooled = self.settings.persistent_shell && execution.input.is_empty();
-        loop {
-            let offer = if is_pooled {
-                self.pool.take(self.settings.most_channels)
-            } else {
-                Offer::Full
+        while is_pooled && let Some((used, slot)) = self.pool.take(self.settings.most_channels) {
+            let Some(mut channel) = used else {
+                let opened = self.open(execution).inspect_err(|_| self.pool.lose(slot));
+                return opened.map(|channel| Loan {
+                    channel,
+                    slot: Some(slot),
+                });
             };
-            match offer {
-                Offer::Used(mut channel, slot) => {
-                    if channel.is_usable() {
-                        return Ok(Loan {
-                            channel: *channel,
-                            slot: Some(slot),
-                        });
-                    }
-                    self.pool.lose(slot);
-                    self.close(*channel);
-                }
-                Offer::Room(slot) => {
-                    let opened = self.open(execution);
-                    if opened.is_err() {
-                        self.pool.lose(slot);
-                    }
-                    return opened.map(|channel| Loan {
-                        channel,
-                        slot: Some(slot),
-                    });
-                }
-                Offer::Full => {
-                    return self.open(execution).map(|channel| Loan {
-                        channel,
-                        slot: None,
-                    });
-                }
+            if channel.is_usable() {
+                return Ok(Loan {
+                    channel,
+                    slot: Some(slot),
+                });
             }
+            self.pool.lose(slot);
+            self.close(channel);
         }
+        self.open(execution).map(|channel| Loan {
+            channel,
+            slot: None,
+        })
     }
 
     /// Opens a channel; brings the host back once and waits a little if it is busy.
@@ -315,7 +247,7 @@ impl RemoteHost {
             if execution.revives {
                 self.transport.ensure()?;
             }
-            let kind = self.choice().kind;
+            let kind = lock(&self.shell).kind;
             self.open_control_beside(kind);
             let opened = Channel::open(
                 self.transport.as_ref(),
@@ -331,16 +263,29 @@ impl RemoteHost {
                     return Ok(channel);
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
-                Err(NotOpened::Garbled) => Trouble::Passing(self.garbled()),
+                Err(NotOpened::Garbled) => Trouble::Passing(TransportError {
+                    hint: Some(
+                        "check for a start-up file that prints to standard error".to_owned(),
+                    ),
+                    ..TransportError::missing(format!(
+                        "{} sent an unexpected answer",
+                        self.transport.describe()
+                    ))
+                }),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
-                    self.fall_back("Its bash is too old");
+                    self.fall_back("Bash is too old");
                     continue;
                 }
-                Err(NotOpened::Silent | NotOpened::OldShell) => Trouble::Final(self.silent()),
+                Err(NotOpened::Silent | NotOpened::OldShell) => {
+                    let host = self.transport.describe();
+                    let seconds = self.settings.open_limit.as_secs();
+                    let message = format!("{host} did not answer within {seconds} s");
+                    Trouble::Final(TransportError::missing(message))
+                }
                 Err(NotOpened::Ended { code, said }) => {
                     if kind == ShellKind::Bash && has_no_bash(code, &said) {
-                        self.fall_back("There is no bash");
+                        self.fall_back("Bash is missing");
                         continue;
                     }
                     self.transport.diagnose(code, &said)
@@ -367,26 +312,6 @@ impl RemoteHost {
                 }
                 Trouble::Final(error) => return Err(error.into()),
             }
-        }
-    }
-
-    fn garbled(&self) -> TransportError {
-        TransportError {
-            message: format!("the answer of {} made no sense", self.transport.describe()),
-            hint: Some("look for something that prints to its error stream".to_owned()),
-            is_missing_part: true,
-        }
-    }
-
-    fn silent(&self) -> TransportError {
-        TransportError {
-            message: format!(
-                "{} did not answer within {} s",
-                self.transport.describe(),
-                self.settings.open_limit.as_secs()
-            ),
-            hint: None,
-            is_missing_part: true,
         }
     }
 
@@ -449,30 +374,25 @@ impl RemoteHost {
     }
 
     fn fall_back(&self, reason: &str) {
-        let mut choice = self.choice();
+        let mut choice = lock(&self.shell);
         choice.kind = ShellKind::Posix;
         choice.note = Some(format!(
-            "{reason} in {}, so commands run with sh: functions and aliases do not last from one \
+            "{reason} in {}, so commands run with sh: functions and aliases are not kept from one \
              command to the next.",
             self.transport.describe()
         ));
     }
 
     fn forget_shell(&self) {
-        self.choice().kind = ShellKind::Bash;
+        lock(&self.shell).kind = ShellKind::Bash;
     }
 
-    /// Something the next result should say.
     pub(super) fn take_note(&self) -> Option<String> {
-        self.choice().note.take()
+        lock(&self.shell).note.take()
     }
 
     pub(super) fn shell_kind(&self) -> ShellKind {
-        self.choice().kind
-    }
-
-    fn choice(&self) -> MutexGuard<'_, ShellChoice> {
-        self.shell.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shell).kind
     }
 
     /// Counts a command for as long as the value lives.
@@ -487,11 +407,11 @@ impl RemoteHost {
     }
 
     pub(super) fn last_activity(&self) -> Instant {
-        *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.activity)
     }
 
     fn touch(&self) {
-        *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *lock(&self.activity) = Instant::now();
     }
 }
 
@@ -501,7 +421,6 @@ impl Drop for RemoteHost {
     }
 }
 
-/// A command under way.
 pub(super) struct Active<'a>(&'a RemoteHost);
 
 impl Drop for Active<'_> {

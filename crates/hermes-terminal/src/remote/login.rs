@@ -9,8 +9,8 @@ use hermes_proc::Wake;
 
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{Execution, RemoteHost};
-use super::request::{Directory, Verb};
+use super::host::RemoteHost;
+use super::request::{Directory, Execution, Verb};
 use crate::shell::{Session, ShellState, StateDelta};
 
 impl RemoteHost {

@@ -3,9 +3,10 @@
 //! A channel is lent to one command at a time. It comes back only if its loop said how the command
 //! ended, and is used again only when nothing of that command can write to it any more.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::channel::Channel;
+use crate::lock::lock;
 
 /// Idle channels, and how many are lent.
 #[derive(Debug, Default)]
@@ -28,34 +29,24 @@ pub(super) struct Slot {
     era: u64,
 }
 
-/// What the pool has for a command.
-#[derive(Debug)]
-pub(super) enum Offer {
-    /// A channel that was used before.
-    Used(Box<Channel>, Slot),
-    /// Room for a new one.
-    Room(Slot),
-    /// Nothing.
-    Full,
-}
-
 impl Pool {
-    pub(super) fn take(&self, most: usize) -> Offer {
-        let mut state = self.lock();
+    /// A channel that was used before, or room for a new one; nothing if `most` are in use.
+    pub(super) fn take(&self, most: usize) -> Option<(Option<Channel>, Slot)> {
+        let mut state = lock(&self.state);
         let slot = Slot { era: state.era };
         if let Some(channel) = state.idle.pop() {
-            return Offer::Used(Box::new(channel), slot);
+            return Some((Some(channel), slot));
         }
-        if state.count < most {
-            state.count += 1;
-            return Offer::Room(slot);
+        if state.count >= most {
+            return None;
         }
-        Offer::Full
+        state.count += 1;
+        Some((None, slot))
     }
 
     /// Takes a channel back; gives it to the caller if it is not wanted any more.
     pub(super) fn give_back(&self, channel: Channel, slot: Slot) -> Option<Channel> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.era != slot.era {
             return Some(channel);
         }
@@ -65,7 +56,7 @@ impl Pool {
 
     /// A channel that was lent, or room for one, is gone.
     pub(super) fn lose(&self, slot: Slot) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.era == slot.era {
             state.count = state.count.saturating_sub(1);
         }
@@ -73,13 +64,9 @@ impl Pool {
 
     /// Takes all idle channels and forgets the others.
     pub(super) fn clear(&self) -> Vec<Channel> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.era += 1;
         state.count = 0;
         std::mem::take(&mut state.idle)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,15 +11,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hermes_proc::KillOutcome;
+use hermes_proc::{KillOutcome, KillTiming};
 use memchr::memmem;
 
 use super::command::{check_workdir, requested_directory};
-use super::control::KillLimits;
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{Execution, KILL_BOUND, RemoteHost};
-use super::request::{Directory, Verb};
+use super::host::{KILL_BOUND, RemoteHost};
+use super::request::{Directory, Execution, Verb};
 use super::script_run::ScriptRequest;
 use crate::backend::{BackendProcess, moved_note};
 use crate::background::{
@@ -77,8 +76,8 @@ impl RemoteHost {
         }
         if known.has_no_files {
             let host = self.transport.describe();
-            return Err(StartError::Remote(format!(
-                "the files of the process could not be made in /tmp of {host}"
+            return Err(StartError::Failed(format!(
+                "could not create the files of the process in /tmp of {host}"
             )));
         }
         let started = match (executed.over, &known.started) {
@@ -144,12 +143,12 @@ impl ProcessHost for RemoteHost {
     }
 
     fn kill(&self, seeds: &str, grace: Duration, force: bool) -> Result<KillOutcome, String> {
-        let limits = KillLimits {
+        let timing = KillTiming {
             grace,
+            timeout: grace + KILL_BOUND,
             force,
-            bound: grace + KILL_BOUND,
         };
-        let killed = self.kill_tree(seeds, limits, self.shell_kind());
+        let killed = self.kill_tree(seeds, timing, self.shell_kind());
         if !killed.is_certain {
             let host = self.transport.describe();
             return Err(format!(
@@ -172,7 +171,7 @@ impl ProcessHost for RemoteHost {
 }
 
 fn failed(error: &RemoteError) -> StartError {
-    StartError::Remote(format!("Failed to execute command: {}", error.with_hint()))
+    StartError::Failed(format!("Failed to execute command: {}", error.with_hint()))
 }
 
 fn files_of(id: &str) -> String {

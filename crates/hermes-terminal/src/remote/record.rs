@@ -36,16 +36,13 @@ pub(super) fn fields_of<'b>(
     Some((fields, start..index))
 }
 
-/// How a command's shell began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Started {
-    /// The shell.
     pub(super) pid: u32,
     /// When it started, in clock ticks; told for background processes.
     pub(super) start_time: Option<u64>,
     /// The launcher of a background process, which leads the session, and when it started.
     pub(super) launcher: Option<(u32, Option<u64>)>,
-    /// Whether the directory it should run in was not there.
     pub(super) has_moved: bool,
     /// Where it runs, without links.
     pub(super) cwd: Vec<u8>,

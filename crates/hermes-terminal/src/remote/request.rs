@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
+
+use hermes_proc::Wake;
 
 use super::hello::Hello;
 use super::program::Dialect;
@@ -29,9 +32,7 @@ const READ_ONLY: &[&str] = &[
 /// What the loop does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb<'a> {
-    /// Runs a shell and waits for it.
     Run,
-    /// The same with a shell that reads the start-up files of a login.
     Login,
     /// Starts a background process whose files begin with this path.
     Start(&'a str),
@@ -46,29 +47,36 @@ pub(super) enum Directory<'a> {
     Exactly(&'a Path),
 }
 
-/// A command for a shell there.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Request<'a> {
+/// Words that mark the records about one command: those of the loop, and those of its shell.
+pub(super) struct Nonces {
+    pub(super) of_loop: String,
+    pub(super) of_shell: String,
+}
+
+/// A command to run on the host, and how long to wait for its end.
+#[derive(Clone, Copy)]
+pub(super) struct Execution<'a> {
     pub(super) verb: Verb<'a>,
     pub(super) state: &'a ShellState,
     pub(super) directory: Directory<'a>,
     pub(super) command: &'a [u8],
     /// Whether errors go where the output goes; otherwise nobody sees them.
     pub(super) joins_errors: bool,
-    /// Whether the shell reports its state at its end.
     pub(super) reports: bool,
-    /// Whether the command reads what comes behind the request.
-    pub(super) has_input: bool,
-    /// Marks what the loop says.
-    pub(super) loop_nonce: &'a str,
-    /// Marks what the command's shell says.
-    pub(super) nonce: &'a str,
+    /// Standard input; nothing if empty.
+    pub(super) input: &'a [u8],
+    pub(super) limit: Duration,
+    pub(super) interrupts: &'a [&'a Wake],
+    /// Raised when Hermes is about to end, which leaves less time for a kill.
+    pub(super) shutdown: Option<&'a Wake>,
+    /// Whether a host that is gone is brought back.
+    pub(super) revives: bool,
 }
 
-impl Request<'_> {
+impl Execution<'_> {
     /// The bytes for a loop that greeted with `hello`.
-    pub(super) fn bytes(&self, hello: &Hello) -> Vec<u8> {
-        let setup = self.setup(hello);
+    pub(super) fn bytes(&self, hello: &Hello, nonces: &Nonces) -> Vec<u8> {
+        let setup = self.setup(hello, &nonces.of_shell);
         let mut command = self.command.to_owned();
         command.push(b'\n');
         let mut functions = Vec::new();
@@ -89,7 +97,7 @@ impl Request<'_> {
             Verb::Login => ("login", ""),
             Verb::Start(files) => ("start", files),
         };
-        let flags = match (self.has_input, self.joins_errors) {
+        let flags = match (!self.input.is_empty(), self.joins_errors) {
             (false, false) => "-",
             (false, true) => "e",
             (true, false) => "i",
@@ -97,7 +105,7 @@ impl Request<'_> {
         };
         let mut bytes = format!(
             "{verb} {} {argument}\n{} {} {} {flags}\n",
-            self.loop_nonce,
+            nonces.of_loop,
             size(&functions),
             size(&command),
             size(&setup)
@@ -108,7 +116,8 @@ impl Request<'_> {
         bytes.extend_from_slice(&setup);
         bytes
     }
-    fn setup(&self, hello: &Hello) -> Vec<u8> {
+
+    fn setup(&self, hello: &Hello, nonce: &str) -> Vec<u8> {
         let dialect = Dialect::of(hello.kind);
         let changes = merged(&self.state.overlay);
         let mut text = Text {
@@ -116,23 +125,23 @@ impl Request<'_> {
             dialect,
         };
         text.variables(&changes);
-        text.directory(self.directory, self.nonce);
+        text.directory(self.directory, nonce);
         text.old_directory(hello, &changes);
         if self.reports {
             let target = format!(">&{}", dialect.control);
             text.add(&match hello.kind {
-                ShellKind::Bash => bash_trap(&target, self.nonce),
-                ShellKind::Posix => posix_trap(&target, self.nonce),
+                ShellKind::Bash => bash_trap(&target, nonce),
+                ShellKind::Posix => posix_trap(&target, nonce),
             });
         }
         if hello.kind == ShellKind::Bash {
             aliases(&mut text.bytes, &self.state.aliases);
         }
         if let Verb::Start(files) = self.verb {
-            text.files(files, self.nonce, &hello.umask);
+            text.files(files, nonce, &hello.umask);
             text.times();
         }
-        text.started(self.nonce);
+        text.started(nonce);
         if matches!(self.verb, Verb::Start(_)) {
             text.add(&format!("exec {}>&-\n", dialect.control));
         }
@@ -298,24 +307,24 @@ mod tests {
             kind,
             version: "5.2".into(),
             pid: 2,
-            apart: super::super::hello::Apart::Session,
             umask: "0022".into(),
-            home: "/root".into(),
             exports: [("A".into(), "1".into()), ("B".into(), "1".into())].into(),
         }
     }
 
-    fn request(state: &ShellState) -> Request<'_> {
-        Request {
+    fn request(state: &ShellState) -> Execution<'_> {
+        Execution {
             verb: Verb::Run,
             state,
             directory: Directory::Exactly(Path::new("~/it's")),
             command: b"echo a\necho b",
             joins_errors: true,
             reports: true,
-            has_input: false,
-            loop_nonce: "nL",
-            nonce: "nC",
+            input: b"",
+            limit: Duration::ZERO,
+            interrupts: &[],
+            shutdown: None,
+            revives: false,
         }
     }
 
@@ -334,7 +343,11 @@ mod tests {
             ..crate::shell::StateDelta::default()
         });
         for kind in [ShellKind::Bash, ShellKind::Posix] {
-            let bytes = request(&state).bytes(&hello(kind));
+            let nonces = Nonces {
+                of_loop: "nL".to_owned(),
+                of_shell: "nC".to_owned(),
+            };
+            let bytes = request(&state).bytes(&hello(kind), &nonces);
             let text = String::from_utf8(bytes.clone()).unwrap();
             let mut lines = text.lines();
             assert_eq!(lines.next(), Some("run nL "));

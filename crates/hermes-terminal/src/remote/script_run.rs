@@ -10,8 +10,8 @@ use hermes_proc::Wake;
 
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{Execution, RemoteHost};
-use super::request::{Directory, Verb};
+use super::host::RemoteHost;
+use super::request::{Directory, Execution, Verb};
 use crate::shell::ShellState;
 
 /// A host with a POSIX shell that runs scripts, as the file tools and `execute_code` use it.
@@ -32,11 +32,9 @@ pub struct ScriptRequest<'a> {
     /// Text of any size for any POSIX shell. Its standard error is dropped; `exec 2>&1` in it joins
     /// it to the output.
     pub script: &'a str,
-    /// Its standard input.
     pub input: &'a [u8],
     /// Where it runs; `/` if `None`. A leading `~` is the home there.
     pub directory: Option<&'a Path>,
-    /// Time limit.
     pub limit: Duration,
     /// Bytes of output that are kept.
     pub most_output: usize,
@@ -47,9 +45,7 @@ pub struct ScriptRequest<'a> {
 /// What a script printed and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptOutcome {
-    /// The beginning of its output.
     pub stdout: Vec<u8>,
-    /// Whether there was more.
     pub is_cut: bool,
     /// Its exit code, 128 + n for signal n; 126 if the directory is missing.
     pub exit_code: i32,
@@ -123,7 +119,7 @@ impl RemoteHost {
     pub(super) fn prepare(&self) {
         if let Err(error) = self.transport.before_command() {
             let host = self.transport.describe();
-            tracing::warn!(%error, host, "not everything was brought there");
+            tracing::warn!(%error, host, "not all files were copied");
         }
     }
 }

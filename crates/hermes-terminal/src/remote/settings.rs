@@ -7,13 +7,10 @@ use hermes_config::Config;
 /// How channels are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteSettings {
-    /// Whether a channel serves more than one command.
     pub persistent_shell: bool,
     /// Channels kept for later commands.
     pub most_channels: usize,
-    /// How long a host may take to greet a new channel.
     pub open_limit: Duration,
-    /// How long the login shell of a session may take.
     pub login_limit: Duration,
 }
 

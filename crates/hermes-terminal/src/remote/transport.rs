@@ -45,32 +45,16 @@ pub trait Transport: Send + Sync {
 /// A variable for every session.
 #[derive(Debug, Clone)]
 pub struct SessionVariable {
-    /// Its name, a valid identifier.
     pub name: String,
-    /// Its value.
     pub value: SecretString,
 }
 
-/// A client to start on this machine. `Debug` shows no value of a variable.
+/// A client to start on this machine.
 pub struct Launch {
-    /// Path of the client.
     pub program: PathBuf,
     /// Its arguments; never a secret.
     pub args: Vec<OsString>,
-    /// All its variables, from an environment plan of the helper class.
     pub variables: Vec<(OsString, OsString)>,
-}
-
-impl std::fmt::Debug for Launch {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&OsString> = self.variables.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("Launch")
-            .field("program", &self.program)
-            .field("args", &self.args)
-            .field("variables", &names)
-            .finish()
-    }
 }
 
 /// Why a program did not start there.
@@ -80,7 +64,6 @@ pub enum Trouble {
     Gone,
     /// The same may work in a moment: the other side was busy or the connection broke.
     Passing(TransportError),
-    /// Nothing to be done by us.
     Final(TransportError),
 }
 
@@ -88,11 +71,20 @@ pub enum Trouble {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TransportError {
-    /// What happened, with the other side's own words.
     pub message: String,
-    /// What to do.
     pub hint: Option<String>,
     /// Whether a program or service that is needed is missing or down, as opposed to a setting that
     /// is wrong.
     pub is_missing_part: bool,
+}
+
+impl TransportError {
+    /// A program or service that is needed is missing or down, and nothing can be advised.
+    pub fn missing(message: impl ToString) -> Self {
+        Self {
+            message: message.to_string(),
+            hint: None,
+            is_missing_part: true,
+        }
+    }
 }

@@ -5,7 +5,6 @@
 //! Nothing here starts a process.
 
 mod key;
-mod leftovers;
 pub(crate) mod memory_file;
 mod overlay;
 mod program;
@@ -18,7 +17,6 @@ mod workdir;
 
 pub use hermes_proc::env::Overlay;
 pub use key::SessionKey;
-pub(crate) use leftovers::remove_leftover_snapshots;
 pub(crate) use overlay::is_identifier;
 pub use program::{Shell, ShellFinder, ShellKind};
 pub use quoting::quote;

@@ -2,9 +2,11 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hermes_proc::find_on_path;
+
+use crate::lock::lock;
 
 /// How a shell is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,9 +20,7 @@ pub enum ShellKind {
 /// A shell on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shell {
-    /// Where it is.
     pub path: PathBuf,
-    /// How it is spoken to.
     pub kind: ShellKind,
 }
 
@@ -70,7 +70,7 @@ impl ShellFinder {
 
     /// The shell, or the last candidate if none exists.
     pub fn find(&self) -> Shell {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = lock(&self.found);
         if let Some(shell) = found.as_ref().filter(|shell| shell.path.exists()) {
             return shell.clone();
         }

@@ -6,17 +6,8 @@
 
 /// A word that the shell reads as exactly these bytes.
 pub fn quote(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len() + 2);
-    out.push(b'\'');
-    for &byte in bytes {
-        if byte == b'\'' {
-            out.extend_from_slice(b"'\\''");
-        } else {
-            out.push(byte);
-        }
-    }
-    out.push(b'\'');
-    out
+    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\'').collect();
+    [b"'", parts.join(&b"'\\''"[..]).as_slice(), b"'"].concat()
 }
 
 /// Goes through printed declarations, one logical line at a time.

@@ -23,13 +23,10 @@ pub(crate) fn report_nonce() -> String {
     format!("n{}", random_hex(31))
 }
 
-/// The state of a shell at its end.
 pub(crate) struct Report {
-    /// Exported variables with a value.
     pub(crate) exports: BTreeMap<OsString, OsString>,
     /// Functions; `None` if they could not be told apart.
     pub(crate) functions: Option<Definitions>,
-    /// Aliases.
     pub(crate) aliases: Definitions,
     /// Directory without links; `None` if it is gone.
     pub(crate) cwd: Option<PathBuf>,
@@ -59,9 +56,7 @@ impl Report {
                 .then(|| OsString::from_vec(cwd.to_owned()).into()),
         })
     }
-}
 
-impl Report {
     /// What a command changed that began with `before` and `variables` in the directory
     /// `started_in`, given without links.
     pub(crate) fn changes(
@@ -83,12 +78,10 @@ impl Report {
 
     /// What a login shell set up that began with `variables`.
     pub(crate) fn login_changes(self, variables: &[(OsString, OsString)]) -> StateDelta {
-        let nothing = Definitions::new();
+        let nothing = ShellState::new(PathBuf::new());
         StateDelta {
             cwd: None,
-            variables: difference(variables, &self.exports),
-            functions: changed_definitions(&nothing, self.functions.unwrap_or_default()),
-            aliases: changed_definitions(&nothing, self.aliases),
+            ..self.changes(&nothing, variables, Path::new(""))
         }
     }
 }

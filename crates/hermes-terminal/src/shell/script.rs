@@ -14,19 +14,13 @@ use super::state::{Definitions, ShellState};
 /// Descriptors of the shell, by number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Channels {
-    /// Where it reads what follows.
     pub(crate) script: RawFd,
-    /// Where it reports its state at the end, if anyone wants to know.
     pub(crate) report: Option<RawFd>,
-    /// From where it takes one line before it does anything.
     pub(crate) gate: Option<RawFd>,
 }
 
-/// What the shell has to do.
 pub(crate) struct Script<'a> {
-    /// State it starts with.
     pub(crate) state: &'a ShellState,
-    /// Text to run.
     pub(crate) command: &'a [u8],
     /// First and last word of a report. Nobody but the shell knows it, so nothing that happens to
     /// write to the descriptor is taken for a report.

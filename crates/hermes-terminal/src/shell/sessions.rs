@@ -5,20 +5,18 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::{SessionKey, ShellState};
+use crate::lock::lock;
 
 /// How long a session is kept after its last command.
 const IDLE_LIMIT: Duration = Duration::from_hours(24);
 
 /// One conversation's shell.
-#[derive(Debug)]
 pub struct Session {
     key: SessionKey,
-    /// The conversation whose sub-agent this is, or its own key.
-    root: SessionKey,
     state: Mutex<ShellState>,
     /// Whether the login shell has been asked; held while it is.
     login: Mutex<bool>,
@@ -26,7 +24,7 @@ pub struct Session {
 }
 
 /// All live sessions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Sessions {
     live: Mutex<HashMap<SessionKey, Arc<Session>>>,
 }
@@ -39,58 +37,19 @@ impl Sessions {
         live.retain(|_, session| session.is_wanted(now));
         let session = live.entry(key.clone()).or_insert_with(|| {
             let state = ShellState::new(start.to_owned());
-            Arc::new(Session::new(key.clone(), key.clone(), state, false))
+            Arc::new(Session::new(key.clone(), state))
         });
         *lock(&session.last_used) = now;
         Arc::clone(session)
     }
-
-    /// Begins the session of a sub-agent with the parent's present state. What either does
-    /// afterwards is its own.
-    pub fn fork(&self, parent: &SessionKey, child: &SessionKey, start: &Path) -> Arc<Session> {
-        let parent = self.get(parent, start);
-        // Not while the parent asks its login shell: the child would miss the answer.
-        let has_login = *lock(&parent.login);
-        let session = Arc::new(Session::new(
-            child.clone(),
-            parent.root.clone(),
-            parent.snapshot(),
-            has_login,
-        ));
-        lock(&self.live).insert(child.clone(), Arc::clone(&session));
-        session
-    }
-
-    /// The conversation a key belongs to: that of the parent for sub-agents.
-    pub fn root_of(&self, key: &SessionKey) -> SessionKey {
-        lock(&self.live)
-            .get(key)
-            .map_or_else(|| key.clone(), |session| session.root.clone())
-    }
-
-    /// Ends a session. Commands that still run finish, but change nothing any more.
-    pub fn close(&self, key: &SessionKey) {
-        lock(&self.live).remove(key);
-    }
-
-    /// How many sessions there are.
-    pub fn len(&self) -> usize {
-        lock(&self.live).len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl Session {
-    fn new(key: SessionKey, root: SessionKey, state: ShellState, has_login: bool) -> Self {
+    fn new(key: SessionKey, state: ShellState) -> Self {
         Self {
             key,
-            root,
             state: Mutex::new(state),
-            login: Mutex::new(has_login),
+            login: Mutex::new(false),
             last_used: Mutex::new(Instant::now()),
         }
     }
@@ -105,7 +64,6 @@ impl Session {
         lock(&self.state).clone()
     }
 
-    /// Changes the state.
     pub(crate) fn update(&self, change: impl FnOnce(&mut ShellState)) {
         change(&mut lock(&self.state));
         *lock(&self.last_used) = Instant::now();
@@ -127,31 +85,12 @@ impl Session {
     }
 }
 
-/// A thread that panicked while it held the lock left the value whole: every change is one
-/// assignment or one merge.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn key(text: &str) -> SessionKey {
         SessionKey::new(text)
-    }
-
-    #[test]
-    fn a_sub_agent_starts_from_the_parent_and_goes_its_own_way() {
-        let sessions = Sessions::default();
-        let parent = sessions.get(&key("a"), Path::new("/"));
-        parent.update(|state| state.cwd = "/usr".into());
-        let child = sessions.fork(&key("a"), &key("a.1"), Path::new("/"));
-        assert_eq!(child.snapshot().cwd, Path::new("/usr"));
-        child.update(|state| state.cwd = "/tmp".into());
-        assert_eq!(parent.snapshot().cwd, Path::new("/usr"));
-        assert_eq!(sessions.root_of(&key("a.1")), key("a"));
-        assert_eq!(sessions.root_of(&key("b")), key("b"));
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! command started with, so that commands which ran at the same time do not undo each other.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,49 +17,20 @@ pub(crate) type Definitions = BTreeMap<Vec<u8>, Vec<u8>>;
 /// What the next command of a session starts with. Cheap to clone.
 #[derive(Clone)]
 pub struct ShellState {
-    /// Directory, without symbolic links.
     pub cwd: PathBuf,
-    /// Variables.
     pub overlay: Arc<Overlay>,
-    /// Function definitions, ready to be read by the shell.
     pub functions: Arc<Definitions>,
-    /// Aliases and what they stand for.
     pub aliases: Arc<Definitions>,
-}
-
-impl fmt::Debug for ShellState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ShellState")
-            .field("cwd", &self.cwd)
-            .field("overlay", &self.overlay)
-            .field("functions", &self.functions.len())
-            .field("aliases", &self.aliases.len())
-            .finish()
-    }
 }
 
 /// What one command changed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StateDelta {
-    /// The new directory, if the command went somewhere else.
     pub cwd: Option<PathBuf>,
-    /// Variables set and unset.
     pub variables: VariableDelta,
     /// Functions defined (`Some`) and removed (`None`).
     pub functions: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    /// Aliases defined and removed.
     pub aliases: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-}
-
-impl fmt::Debug for StateDelta {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StateDelta")
-            .field("cwd", &self.cwd)
-            .field("variables", &self.variables.keys())
-            .finish_non_exhaustive()
-    }
 }
 
 impl ShellState {

@@ -8,7 +8,6 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::messages::sudo_hint;
 use super::probe::{Probe, SudoNeeds};
 use super::remembered::Remembered;
 use crate::approval::{SudoInput, SudoSupport};
@@ -28,13 +27,6 @@ pub trait PasswordPrompt: Send + Sync {
 /// `terminal.sudo_password`, or `SUDO_PASSWORD` in `.env`.
 pub fn configured_password(config: &Config) -> Option<SecretString> {
     let name = vars::SUDO_PASSWORD.name;
-    let in_file = config.user_file().document();
-    let in_file = in_file.and_then(|document| document.value().pointer("/terminal/sudo_password"));
-    if in_file.is_some_and(|value| !value.is_null()) {
-        tracing::warn!(
-            "terminal.sudo_password stands in config.yaml; better move it to SUDO_PASSWORD in .env"
-        );
-    }
     let merged = match config.get("terminal.sudo_password") {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
         _ => None,
@@ -52,16 +44,6 @@ pub struct SudoPasswords {
     remembered: Remembered,
     probe: Option<Box<dyn Probe>>,
     prompt: Option<Arc<dyn PasswordPrompt>>,
-    is_messaging: bool,
-}
-
-impl std::fmt::Debug for SudoPasswords {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("SudoPasswords")
-            .field("configured", &self.configured)
-            .finish_non_exhaustive()
-    }
 }
 
 impl SudoPasswords {
@@ -72,7 +54,6 @@ impl SudoPasswords {
             remembered: Remembered::default(),
             probe: None,
             prompt: None,
-            is_messaging: false,
         }
     }
 
@@ -87,13 +68,6 @@ impl SudoPasswords {
     #[must_use]
     pub fn with_prompt(mut self, prompt: Arc<dyn PasswordPrompt>) -> Self {
         self.prompt = Some(prompt);
-        self
-    }
-
-    /// For sessions that are chats.
-    #[must_use]
-    pub fn in_messaging(mut self) -> Self {
-        self.is_messaging = true;
         self
     }
 
@@ -115,7 +89,7 @@ impl SudoPasswords {
         }
         let typed = prompt
             .ask(PROMPT_TIMEOUT)
-            .filter(|typed| !typed.is_empty())?;
+            .filter(|typed| !typed.expose().is_empty())?;
         self.remembered.put(session, typed.clone(), Instant::now());
         Some(typed)
     }
@@ -136,10 +110,14 @@ impl SudoSupport for SudoPasswords {
     fn rejected(&self, session: &SessionKey) -> bool {
         self.remembered.forget(session)
     }
+}
 
-    fn hint(&self, output: &str) -> Option<&'static str> {
-        self.is_messaging.then(|| sudo_hint(output)).flatten()
-    }
+/// Whether sudo refused the password it was given. The count in its message varies.
+pub(crate) fn password_was_rejected(output: &str) -> bool {
+    output.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.contains("incorrect password attempt") || line.contains("authentication failed")
+    }) && output.contains("sudo")
 }
 
 #[cfg(test)]
@@ -261,5 +239,16 @@ mod tests {
                 "{env:?} {yaml:?} {dotenv:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_rejection_is_known_by_the_words_of_sudo() {
+        assert!(password_was_rejected(
+            "sudo: 1 incorrect password attempt\n"
+        ));
+        assert!(password_was_rejected(
+            "x\nsudo: 3 incorrect password attempts"
+        ));
+        assert!(!password_was_rejected("git: authentication failed"));
     }
 }

@@ -16,7 +16,6 @@ const LIMIT: Duration = Duration::from_secs(3);
 pub enum SudoNeeds {
     /// It works as it is: no password is asked for here, or one was given a moment ago.
     Nothing,
-    /// A password, as far as one can tell.
     Password,
     /// There is no `sudo`; the shell will say so.
     Sudo,
@@ -55,7 +54,7 @@ impl Probe for LocalProbe {
             Ok(answer) if answer.status.success() => SudoNeeds::Nothing,
             Ok(_) => SudoNeeds::Password,
             Err(error) => {
-                tracing::debug!(%error, "sudo could not be asked");
+                tracing::debug!(%error, "sudo could not be run");
                 SudoNeeds::Password
             }
         }

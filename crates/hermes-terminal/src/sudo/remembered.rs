@@ -1,11 +1,12 @@
 //! Passwords that people typed, one per session, for a quarter of an hour.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use hermes_secret::SecretString;
 
+use crate::lock::lock;
 use crate::shell::SessionKey;
 
 /// How long a password is remembered after it was typed.
@@ -20,27 +21,19 @@ pub(super) struct Remembered {
 impl Remembered {
     /// The password of a session, unless it is too old. Old ones of all sessions are dropped.
     pub(super) fn get(&self, session: &SessionKey, now: Instant) -> Option<SecretString> {
-        let mut passwords = self.lock();
+        let mut passwords = lock(&self.passwords);
         passwords.retain(|_, (_, typed)| now.saturating_duration_since(*typed) < LIFETIME);
         let (password, _) = passwords.get(session.as_str())?;
         Some(password.clone())
     }
 
     pub(super) fn put(&self, session: &SessionKey, password: SecretString, now: Instant) {
-        self.lock()
-            .insert(session.as_str().to_owned(), (password, now));
+        lock(&self.passwords).insert(session.as_str().to_owned(), (password, now));
     }
 
     /// Forgets the password of a session; says whether there was one.
     pub(super) fn forget(&self, session: &SessionKey) -> bool {
-        self.lock().remove(session.as_str()).is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (SecretString, Instant)>> {
-        // A map of values is whole whenever the lock is free.
-        self.passwords
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.passwords).remove(session.as_str()).is_some()
     }
 }
 

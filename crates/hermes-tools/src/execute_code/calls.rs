@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::context::CallContext;
-use crate::tool::error;
+use crate::result::error;
+use crate::tool::CallContext;
 
 /// A longer request is not kept in memory.
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
@@ -24,25 +24,18 @@ const WIND_DOWN: Duration = Duration::from_secs(10);
 const STRIPPED_OF_TERMINAL: &[&str] =
     &["background", "pty", "notify_on_complete", "watch_patterns"];
 
-/// What the script may do.
 pub(super) struct CallRules {
     pub(super) token: String,
     pub(super) allowed: Vec<&'static str>,
     pub(super) max_calls: usize,
-    /// The context of the calls.
     pub(super) context: CallContext,
 }
 
 /// Sends an answer. Called once for each request, from any thread.
 pub(super) type Reply = Arc<dyn Fn(&Value) -> io::Result<()> + Send + Sync>;
 
-/// The calls of one script. Clones are the same calls.
-#[derive(Clone)]
+/// The calls of one script.
 pub(super) struct Calls {
-    shared: Arc<SharedCalls>,
-}
-
-struct SharedCalls {
     rules: CallRules,
     state: Mutex<CallState>,
     changed: Condvar,
@@ -57,36 +50,31 @@ struct CallState {
 }
 
 impl Calls {
-    pub(super) fn new(rules: CallRules) -> Self {
-        Self {
-            shared: Arc::new(SharedCalls {
-                rules,
-                state: Mutex::default(),
-                changed: Condvar::new(),
-            }),
-        }
+    pub(super) fn new(rules: CallRules) -> Arc<Self> {
+        Arc::new(Self {
+            rules,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
     }
 
     /// Answers one request, now or from a thread of its own.
-    pub(super) fn handle(&self, request: &[u8], reply: &Reply) -> io::Result<()> {
-        let shared = &self.shared;
+    pub(super) fn handle(self: &Arc<Self>, request: &[u8], reply: &Reply) -> io::Result<()> {
         let Ok(Value::Object(mut request)) = serde_json::from_slice(request) else {
             return reply(&error("The request is not a JSON object on one line."));
         };
         let id = request.remove("id").filter(|id| !id.is_null());
         let refuse = |refusal: Value| reply(&with_id(refusal, id.as_ref()));
-        let token = request
-            .get("token")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if !equal_in_constant_time(token.as_bytes(), shared.rules.token.as_bytes()) {
+        let text = |name: &str| {
+            request
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (token, tool) = (text("token"), text("tool").to_owned());
+        if !equal_in_constant_time(token.as_bytes(), self.rules.token.as_bytes()) {
             return refuse(error("Unauthorized RPC request"));
         }
-        let tool = request
-            .get("tool")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
         let mut args = request
             .remove("args")
             .unwrap_or_else(|| Value::Object(Map::new()));
@@ -96,74 +84,60 @@ impl Calls {
             args.retain(|name, _| !STRIPPED_OF_TERMINAL.contains(&name.as_str()));
         }
         if let Some(id) = &id
-            && !shared.take_id(id)
+            && !self.take_id(id)
         {
             return refuse(error("A call with this id is still running."));
         }
-        if let Err(refusal) = shared.admit(&tool) {
+        if let Err(refusal) = self.admit(&tool) {
             if let Some(id) = &id {
-                shared.give_id_back(id);
+                self.give_id_back(id);
             }
             return refuse(refusal);
         }
         let Some(id) = id else {
-            return reply(&shared.run(&tool, &args));
+            return reply(&self.run(&tool, &args));
         };
         let worker = {
-            let (shared, reply) = (Arc::clone(shared), Arc::clone(reply));
+            let (calls, reply) = (Arc::clone(self), Arc::clone(reply));
             let job = (tool.clone(), args.clone(), id.clone());
-            move || shared.finish(&reply, job)
+            move || calls.finish(&reply, job)
         };
         let started = std::thread::Builder::new()
             .name("script-call".to_owned())
             .spawn(worker);
         if started.is_err() {
             // The system gives no more threads: run it in this one.
-            return shared.finish(reply, (tool, args, id));
+            return self.finish(reply, (tool, args, id));
         }
         Ok(())
     }
 
     /// Asks the calls under way to end, and waits for none of them.
     pub(super) fn stop(&self) {
-        let mut state = self.shared.lock();
+        let mut state = self.lock();
         state.closed = true;
         if state.under_way > 0 {
-            self.shared.rules.context.interrupt.raise();
+            self.rules.context.interrupt.raise();
         }
     }
 
     /// Ends the service: no further call, those under way are interrupted and waited for. Returns
     /// the number of calls, and a remark if one did not end in time.
     pub(super) fn close(&self) -> (usize, Option<String>) {
-        let mut state = self.shared.lock();
+        let mut state = self.lock();
         state.closed = true;
-        let mut remark = None;
         if state.under_way > 0 {
-            self.shared.rules.context.interrupt.raise();
-            let deadline = Instant::now() + WIND_DOWN;
-            while state.under_way > 0 {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    remark = Some(
-                        "A tool call of the script was still running when the script ended."
-                            .to_owned(),
-                    );
-                    break;
-                }
-                state = self
-                    .shared
-                    .changed
-                    .wait_timeout(state, left)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
-            }
+            self.rules.context.interrupt.raise();
         }
+        let changed = &self.changed;
+        let (state, waited) = changed
+            .wait_timeout_while(state, WIND_DOWN, |state| state.under_way > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        let remark = "A tool call of the script was still running when the script ended.";
+        let remark = waited.timed_out().then(|| remark.to_owned());
         (state.calls_made, remark)
     }
-}
 
-impl SharedCalls {
     fn lock(&self) -> MutexGuard<'_, CallState> {
         // Counters and flags: each is whole after a panic of another thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -171,14 +145,12 @@ impl SharedCalls {
 
     /// Takes an id, when few enough calls run side by side; `false` if it is in use.
     fn take_id(&self, id: &Value) -> bool {
-        let mut state = self.lock();
-        while state.ids.len() >= MAX_PARALLEL && !state.closed {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        state.ids.insert(id.to_string())
+        let is_full = |state: &mut CallState| state.ids.len() >= MAX_PARALLEL && !state.closed;
+        self.changed
+            .wait_while(self.lock(), is_full)
+            .unwrap_or_else(PoisonError::into_inner)
+            .ids
+            .insert(id.to_string())
     }
 
     fn give_id_back(&self, id: &Value) {
@@ -190,7 +162,7 @@ impl SharedCalls {
     fn admit(&self, tool: &str) -> Result<(), Value> {
         let rules = &self.rules;
         if !rules.allowed.contains(&tool) {
-            let tool: String = tool.chars().take(60).collect();
+            let tool = hermes_text::cut(tool, 60);
             let available = match rules.allowed.as_slice() {
                 [] => "none in this session".to_owned(),
                 names => names.join(", "),

@@ -9,6 +9,8 @@ use anstream::adapter::strip_str;
 use hermes_secret::Redactor;
 use hermes_text::with_separators;
 
+/// Bytes of standard error that are shown.
+pub(super) const MAX_STDERR: usize = 10_000;
 /// How many times the shown size is kept while reading.
 const SLACK: usize = 4;
 /// Bytes beside a gap in what was kept that are not shown: a secret may have been cut in two there.
@@ -24,7 +26,6 @@ pub(super) struct Capture {
     total: usize,
 }
 
-/// What is shown of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShownOutput {
     pub(super) text: String,

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use hermes_proc::{ChildSpec, EnvPlan, SpawnClass, find_on_path};
 
 use super::settings::{CodeSettings, ScriptMode, lies_in};
-use crate::context::CallContext;
+use crate::tool::CallContext;
 
 /// How long an interpreter may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,28 +26,20 @@ const MAX_KNOWN: usize = 256;
 /// How programs begin that are no scripts: ELF, Mach-O of one and of several processors.
 const BINARIES: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"\xca\xfe\xba\xbe"];
 
-/// No interpreter that could run a script.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "execute_code needs Python 3.8 or newer and none was found{}. Install python3, or set \
-     code_execution.python to its path.",
-    listed(.rejected)
-)]
-pub struct NoInterpreter {
-    /// Programs that were there and could not be used.
-    pub rejected: Vec<PathBuf>,
-}
-
-fn listed(rejected: &[PathBuf]) -> String {
+/// Why no script can run, as a sentence. `rejected` are programs that were there and could not be used.
+pub(super) fn no_interpreter(rejected: &[PathBuf]) -> String {
     let paths: Vec<String> = rejected
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    if paths.is_empty() {
-        String::new()
-    } else {
-        format!(" (not usable: {})", paths.join(", "))
-    }
+    let rejected = match paths.as_slice() {
+        [] => String::new(),
+        paths => format!(" (not usable: {})", paths.join(", ")),
+    };
+    format!(
+        "execute_code needs Python 3.8 or newer and none was found{rejected}. Install python3, or set \
+         code_execution.python to its path."
+    )
 }
 
 /// Finds interpreters and remembers their versions.
@@ -58,44 +50,26 @@ pub struct Interpreters {
 
 impl Interpreters {
     /// Whether scripts can be offered: an interpreter is configured or on the path. Nothing is
-    /// started, and interpreters of the project do not count.
-    pub fn look(settings: &CodeSettings, context: &CallContext) -> Result<(), NoInterpreter> {
-        let mut rejected = Vec::new();
-        for candidate in candidates(Candidates::Installed, settings, context) {
-            if lies_in(&candidate, &settings.own_install_roots)
-                || executable_since(&candidate).is_none()
-            {
-                continue;
-            }
-            if named_version(&candidate).is_none_or(|version| version >= MIN_VERSION) {
-                return Ok(());
-            }
-            rejected.push(candidate);
-        }
-        Err(NoInterpreter { rejected })
+    /// started, and interpreters of the project do not count. The error is a sentence.
+    pub fn look(settings: &CodeSettings, context: &CallContext) -> Result<(), String> {
+        let mut candidates: Vec<PathBuf> = settings.python.iter().cloned().collect();
+        candidates.extend(on_path(settings, context));
+        let may_be =
+            |path: &Path, _| named_version(path).is_none_or(|version| version >= MIN_VERSION);
+        first_usable(candidates, settings, may_be).map(drop)
     }
 
     /// The interpreter for a script of this session that has been approved: interpreters whose names
     /// do not tell their version are started to ask, those of the project included.
-    pub fn find(
-        &self,
-        settings: &CodeSettings,
-        context: &CallContext,
-    ) -> Result<PathBuf, NoInterpreter> {
-        let mut rejected = Vec::new();
-        for candidate in candidates(Candidates::All, settings, context) {
-            if lies_in(&candidate, &settings.own_install_roots) {
-                continue;
-            }
-            let Some(modified) = executable_since(&candidate) else {
-                continue;
-            };
-            if self.is_usable(&candidate, modified, context) {
-                return Ok(candidate);
-            }
-            rejected.push(candidate);
+    pub fn find(&self, settings: &CodeSettings, context: &CallContext) -> Result<PathBuf, String> {
+        let mut candidates = preferred(settings, context);
+        if settings.mode == ScriptMode::Project {
+            candidates.extend(project_environments(&context.session.cwd()));
         }
-        Err(NoInterpreter { rejected })
+        candidates.extend(on_path(settings, context));
+        first_usable(candidates, settings, |path, modified| {
+            self.is_usable(path, modified, context)
+        })
     }
 
     fn is_usable(&self, path: &Path, modified: SystemTime, context: &CallContext) -> bool {
@@ -120,25 +94,37 @@ impl Interpreters {
     }
 }
 
-/// Which interpreters to look at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Candidates {
-    /// That of the setting and those on the path: installed, not part of a project.
-    Installed,
-    /// Also the activated environment and those of the project.
-    All,
+/// The first of these that may be used.
+fn first_usable(
+    candidates: Vec<PathBuf>,
+    settings: &CodeSettings,
+    is_usable: impl Fn(&Path, SystemTime) -> bool,
+) -> Result<PathBuf, String> {
+    let mut rejected = Vec::new();
+    for candidate in candidates {
+        if !candidate.is_absolute() || lies_in(&candidate, &settings.own_install_roots) {
+            continue;
+        }
+        let Some(modified) = executable_since(&candidate) else {
+            continue;
+        };
+        if is_usable(&candidate, modified) {
+            return Ok(candidate);
+        }
+        rejected.push(candidate);
+    }
+    Err(no_interpreter(&rejected))
 }
 
-fn candidates(which: Candidates, settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
+/// Interpreters that come before those of the project and of the path: that of the setting, and in
+/// project mode that of the activated environment.
+pub(super) fn preferred(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
-    if which == Candidates::All && settings.mode == ScriptMode::Project {
-        for marker in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
-            let activated = context.session.variable(marker);
-            found.extend(activated.map(|prefix| PathBuf::from(prefix).join("bin/python")));
-        }
-        found.extend(project_environments(&context.session.cwd()));
+    if settings.mode == ScriptMode::Project {
+        let activated = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter();
+        let activated = activated.filter_map(|marker| context.session.variable(marker));
+        found.extend(activated.map(|prefix| PathBuf::from(prefix).join("bin/python")));
     }
-    found.extend(on_path(settings, context));
     found.retain(|path| path.is_absolute());
     found
 }
@@ -154,16 +140,13 @@ fn on_path(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
 
 /// `.venv` and `venv` here and above, up to the root of the repository.
 fn project_environments(cwd: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
     let repository = cwd.ancestors().find(|dir| dir.join(".git").exists());
     // Outside a repository nothing says where the project ends, so only the directory itself counts.
     let top = repository.unwrap_or(cwd);
-    for dir in cwd.ancestors().take_while(|dir| dir.starts_with(top)) {
-        for name in [".venv", "venv"] {
-            found.push(dir.join(name).join("bin/python"));
-        }
-    }
-    found
+    let directories = cwd.ancestors().take_while(|dir| dir.starts_with(top));
+    directories
+        .flat_map(|dir| [".venv", "venv"].map(|name| dir.join(name).join("bin/python")))
+        .collect()
 }
 
 /// The first on the path that is not ours: behind one of ours the user's own may follow.

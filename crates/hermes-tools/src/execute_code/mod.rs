@@ -12,12 +12,11 @@ mod remote;
 mod result;
 mod rpc;
 mod run;
+mod script;
 mod settings;
 mod staging;
 mod tool;
 
-pub use interpreter::{Interpreters, NoInterpreter};
-pub use settings::{
-    CodeSettings, RpcEnv, SandboxEnv, ScriptGate, ScriptMode, ScriptVerdict, UnattendedScripts,
-};
+pub use interpreter::Interpreters;
+pub use settings::{CodeSettings, RpcEnv, SandboxEnv, ScriptGate, ScriptMode};
 pub use tool::ExecuteCodeTool;

@@ -1,31 +1,22 @@
 //! The Python module `hermes_tools`: a fixed part, and one function per tool the script may call.
 
 use crate::argument::Argument;
-use crate::registry::ToolRegistry;
+use crate::tool::ToolRegistry;
 
 const HEAD: &str = include_str!("python/head.py");
-const BY_SOCKET: &str = include_str!("python/by_socket.py");
-const BY_FILES: &str = include_str!("python/by_files.py");
 const HELPERS: &str = include_str!("python/helpers.py");
 
-/// How requests of a script reach us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Requests {
-    /// Through a socket, on this machine.
-    BySocket,
-    /// As files that are fetched from a remote host.
-    ByFiles,
-}
+/// How requests of a script reach us: through a socket, on this machine.
+pub(super) const BY_SOCKET: &str = include_str!("python/by_socket.py");
+/// The same from a remote host: as files that are fetched.
+pub(super) const BY_FILES: &str = include_str!("python/by_files.py");
 
 /// The module for these tools. Names and documentation come from the tables of the tools.
-pub(super) fn render(requests: Requests, registry: &ToolRegistry, allowed: &[&str]) -> String {
-    let client = match requests {
-        Requests::BySocket => BY_SOCKET,
-        Requests::ByFiles => BY_FILES,
-    };
+pub(super) fn render(client: &str, registry: &ToolRegistry, allowed: &[&str]) -> String {
     let mut out = [HEAD, "\n\n", client, "\n\n", HELPERS].concat();
     for tool in allowed.iter().filter_map(|name| registry.get(name)) {
-        out.push_str(&function(tool.name(), tool.arguments()));
+        let spec = tool.spec();
+        out.push_str(&function(spec.name, spec.arguments));
     }
     out
 }

@@ -2,14 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::run::{FinishedScript, ScriptEnding};
+use super::capture::MAX_STDERR;
+use super::script::{FinishedScript, ScriptEnding};
 use super::settings::CodeSettings;
-use crate::context::CallContext;
+use crate::tool::CallContext;
 
-/// Bytes of standard error that are shown.
-pub(super) const MAX_STDERR: usize = 10_000;
-
-/// The result of a script.
 pub(super) fn report(
     settings: &CodeSettings,
     finished: FinishedScript,

@@ -1,6 +1,6 @@
 //! The socket through which a script of this machine calls tools: JSON lines, one client at a time.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,14 +8,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::calls::{Calls, MAX_REQUEST, Reply, too_long};
-use crate::tool::error;
+use crate::result::error;
 
 /// How long a second connection waits for the first one to be closed.
 const RECONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves the calls of one script.
 pub(super) struct RpcServer {
-    calls: Calls,
+    calls: Arc<Calls>,
     connection: Arc<ScriptConnection>,
 }
 
@@ -26,7 +25,7 @@ struct ScriptConnection {
 }
 
 impl RpcServer {
-    pub(super) fn new(calls: Calls) -> Self {
+    pub(super) fn new(calls: Arc<Calls>) -> Self {
         Self {
             calls,
             connection: Arc::default(),
@@ -53,7 +52,7 @@ impl RpcServer {
         }
         *client = Some(stream.try_clone()?);
         drop(client);
-        let (calls, connection) = (self.calls.clone(), Arc::clone(&self.connection));
+        let (calls, connection) = (Arc::clone(&self.calls), Arc::clone(&self.connection));
         std::thread::Builder::new()
             .name("script-calls".to_owned())
             .spawn(move || {
@@ -90,7 +89,7 @@ impl ScriptConnection {
     }
 }
 
-fn serve(calls: &Calls, stream: UnixStream) {
+fn serve(calls: &Arc<Calls>, stream: UnixStream) {
     let writer = match stream.try_clone() {
         Ok(writer) => Mutex::new(writer),
         Err(error) => {
@@ -130,33 +129,15 @@ enum RequestLine {
 
 fn next_request(reader: &mut impl BufRead) -> std::io::Result<RequestLine> {
     let mut line = Vec::new();
-    let mut too_long = false;
-    loop {
-        let buffer = match reader.fill_buf() {
-            Ok(buffer) => buffer,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if buffer.is_empty() {
-            // A last line without an end is a request that was cut off.
-            return Ok(RequestLine::End);
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let (piece, taken) = match end {
-            Some(end) => (buffer.get(..end).unwrap_or_default(), end + 1),
-            None => (buffer, buffer.len()),
-        };
-        too_long |= line.len() + piece.len() > MAX_REQUEST;
-        if !too_long {
-            line.extend_from_slice(piece);
-        }
-        reader.consume(taken);
-        if end.is_some() {
-            return Ok(if too_long {
-                RequestLine::TooLong
-            } else {
-                RequestLine::Text(line)
-            });
-        }
+    let mut limited = reader.take(MAX_REQUEST as u64 + 1);
+    limited.read_until(b'\n', &mut line)?;
+    if line.pop_if(|last| *last == b'\n').is_some() {
+        return Ok(RequestLine::Text(line));
     }
+    if line.len() <= MAX_REQUEST {
+        // A last line without an end is a request that was cut off.
+        return Ok(RequestLine::End);
+    }
+    reader.skip_until(b'\n')?;
+    Ok(RequestLine::TooLong)
 }

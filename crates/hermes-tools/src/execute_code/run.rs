@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::{Child, ExitStatus, KillTiming, PollSet, Wake, read_once};
 
-use super::capture::Capture;
+use super::capture::{Capture, MAX_STDERR};
 use super::rpc::RpcServer;
+use super::script::{FinishedScript, ScriptEnding};
 use super::staging::ScriptStage;
 
 /// How long the pipes may be silent after the script has ended: a process it left behind may keep
@@ -27,41 +28,23 @@ pub(super) struct ScriptWatch<'a> {
     pub(super) server: &'a RpcServer,
     pub(super) interrupt: &'a Wake,
     pub(super) timeout: Duration,
-}
-
-/// How a script ended.
-#[derive(Debug)]
-pub(super) enum ScriptEnding {
-    /// With this exit code; for a signal, its negative number.
-    Exited(i32),
-    TimedOut,
-    Interrupted,
-}
-
-/// The output of a script and how it ended.
-pub(super) struct FinishedScript {
-    pub(super) ending: ScriptEnding,
-    pub(super) stdout: Capture,
-    pub(super) stderr: Capture,
-}
-
-/// Bytes of each stream that will be shown.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StreamLimits {
-    pub(super) stdout: usize,
-    pub(super) stderr: usize,
+    /// Bytes of standard output that will be shown.
+    pub(super) max_stdout: usize,
 }
 
 /// Waits for a script. When this returns, neither it nor anything it started runs any more.
 pub(super) fn wait(
     mut child: Child,
     watch: &ScriptWatch<'_>,
-    limits: StreamLimits,
 ) -> hermes_proc::Result<FinishedScript> {
     let mut streams = [
-        OutputStream::new(child.take_stdout(), limits.stdout),
-        OutputStream::new(child.take_stderr(), limits.stderr),
-    ];
+        (child.take_stdout(), watch.max_stdout),
+        (child.take_stderr(), MAX_STDERR),
+    ]
+    .map(|(pipe, shown)| OutputStream {
+        pipe,
+        capture: Capture::new(shown),
+    });
     let deadline = Instant::now() + watch.timeout;
     let mut stop = None;
     while stop.is_none() {
@@ -168,29 +151,17 @@ struct OutputStream {
     capture: Capture,
 }
 
-impl OutputStream {
-    fn new(pipe: Option<OwnedFd>, shown: usize) -> Self {
-        Self {
-            pipe,
-            capture: Capture::new(shown),
-        }
-    }
-
-    /// Reads once from a pipe that is ready; closes it at its end.
-    fn fill(&mut self) {
-        let mut chunk = [0; 16 * 1024];
-        match read_once(&mut self.pipe, &mut chunk) {
-            Ok(bytes) => self.capture.push(bytes),
-            Err(error) => tracing::warn!("the output of a script was lost: {error}"),
-        }
-    }
-}
-
-/// Reads once from each stream that is ready.
+/// Reads once from each stream that is ready; closes it at its end.
 fn fill(streams: &mut [OutputStream; 2], ready: [bool; 2]) {
-    for (stream, is_ready) in streams.iter_mut().zip(ready) {
-        if is_ready {
-            stream.fill();
+    let ready = streams
+        .iter_mut()
+        .zip(ready)
+        .filter(|(_, is_ready)| *is_ready);
+    for (stream, _) in ready {
+        let mut chunk = [0; 16 * 1024];
+        match read_once(&mut stream.pipe, &mut chunk) {
+            Ok(bytes) => stream.capture.push(bytes),
+            Err(error) => tracing::warn!("the output of a script was lost: {error}"),
         }
     }
 }

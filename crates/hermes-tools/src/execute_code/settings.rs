@@ -1,12 +1,12 @@
 //! Settings of scripts: limits, environment, approval.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::context::CallContext;
+use crate::tool::CallContext;
 
 /// Where a script runs (`code_execution.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,10 +34,9 @@ impl ScriptMode {
     }
 }
 
-/// Limits and places.
+/// Limits and directories.
 #[derive(Debug, Clone)]
 pub struct CodeSettings {
-    /// Where scripts run.
     pub mode: ScriptMode,
     /// The interpreter to use before all others (`code_execution.python`).
     pub python: Option<PathBuf>,
@@ -49,7 +48,6 @@ pub struct CodeSettings {
     pub max_stdout: usize,
     /// Directories of this program and of other installs of it, whose interpreters are never used.
     pub own_install_roots: Vec<PathBuf>,
-    /// Where staging directories are made.
     pub temp_dir: PathBuf,
 }
 
@@ -78,28 +76,30 @@ pub struct RpcEnv {
     pub mark: String,
 }
 
-impl std::fmt::Debug for RpcEnv {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RpcEnv")
-            .field("socket", &self.socket)
-            .finish_non_exhaustive()
-    }
-}
-
 impl RpcEnv {
     /// The variables every script gets besides those of its environment plan.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        [
-            ("HERMES_EXEC_ID", self.mark.as_ref()),
-            ("HERMES_RPC_SOCKET", self.socket.as_os_str()),
-            ("HERMES_RPC_TOKEN", self.token.as_ref()),
-            ("PYTHONDONTWRITEBYTECODE", "1".as_ref()),
-            ("PYTHONIOENCODING", "utf-8".as_ref()),
-            ("PYTHONUTF8", "1".as_ref()),
-        ]
-        .map(|(name, value)| (name.into(), value.to_owned()))
-        .into()
+        let mut variables = request_variables("HERMES_RPC_SOCKET", &self.socket, &self.token);
+        variables.push(("HERMES_EXEC_ID".into(), (&self.mark).into()));
+        variables
     }
+}
+
+/// The variables of every script, wherever it runs: where its requests go, and the token.
+pub(super) fn request_variables(
+    name: &str,
+    target: impl AsRef<OsStr>,
+    token: &str,
+) -> Vec<(OsString, OsString)> {
+    [
+        (name, target.as_ref()),
+        ("HERMES_RPC_TOKEN", token.as_ref()),
+        ("PYTHONDONTWRITEBYTECODE", "1".as_ref()),
+        ("PYTHONIOENCODING", "utf-8".as_ref()),
+        ("PYTHONUTF8", "1".as_ref()),
+    ]
+    .map(|(name, value)| (name.into(), value.to_owned()))
+    .into()
 }
 
 /// Builds the environment of scripts.
@@ -119,45 +119,11 @@ pub trait SandboxEnv: Send + Sync {
     }
 }
 
-/// Whether a whole script may run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ScriptVerdict {
-    /// It may.
-    Approved,
-    /// It may not; the value is the result of the call.
-    Refused(Value),
-}
-
 /// Decides about whole scripts, before they start.
 pub trait ScriptGate: Send + Sync {
-    /// The decision about one script that would run with `context`.
-    fn decide(&self, code: &str, context: &CallContext) -> ScriptVerdict;
-}
-
-/// The gate without a user to ask: one decision for all scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnattendedScripts {
-    /// Every script runs.
-    Approve,
-    /// No script runs.
-    Deny,
-}
-
-impl ScriptGate for UnattendedScripts {
-    fn decide(&self, _: &str, _: &CallContext) -> ScriptVerdict {
-        match self {
-            Self::Approve => ScriptVerdict::Approved,
-            Self::Deny => ScriptVerdict::Refused(json!({
-                "status": "blocked",
-                "error": "BLOCKED: scripts need approval and no user can be asked here. Do not try \
-                          to achieve the same another way. The user can allow them with \
-                          'execute_code' in command_allowlist or with \
-                          approvals.noninteractive_mode: approve.",
-                "pattern_key": "execute_code",
-                "description": "run a Python script",
-            })),
-        }
-    }
+    /// The decision about one script that would run with `context`; the error is the result of the
+    /// call.
+    fn decide(&self, code: &str, context: &CallContext) -> Result<(), Value>;
 }
 
 /// Whether a path lies in one of these directories, links resolved on both sides.

@@ -79,7 +79,7 @@ pub(super) fn new_token() -> Result<String, String> {
         match getrandom(rest, GetRandomFlags::empty()) {
             Ok(count) => filled += count,
             Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(format!("the system gave no random bytes: {errno}")),
+            Err(errno) => return Err(format!("could not get random bytes: {errno}")),
         }
     }
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))

@@ -1,6 +1,6 @@
 //! The tool: from a call to a prepared script, and from its end to a result.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 
 use super::calls::{CallRules, Calls};
 use super::interpreter::Interpreters;
-use super::module::{Requests, render};
-use super::remote::{RemoteScript, run_remote};
-use super::result::{MAX_STDERR, report};
+use super::module::BY_SOCKET;
+use super::remote::run_remote;
+use super::result::report;
 use super::rpc::RpcServer;
-use super::run::{FinishedScript, ScriptWatch, StreamLimits, wait};
-use super::settings::{CodeSettings, SandboxEnv, ScriptGate, ScriptMode, ScriptVerdict};
+use super::run::{ScriptWatch, wait};
+use super::script::{FinishedScript, Script};
+use super::settings::{CodeSettings, SandboxEnv, ScriptGate, ScriptMode};
 use super::staging::{ScriptStage, new_token, sweep};
 use crate::argument::{ArgKind, Argument};
-use crate::context::CallContext;
-use crate::files::FileLedger;
-use crate::tool::{Tool, error, two_decimals};
-use hermes_terminal::remote::ScriptRunner;
+use crate::file_ledger::FileLedger;
+use crate::result::{error, two_decimals};
+use crate::tool::{CallContext, Tool, ToolSpec};
 
 /// Tools a script may call, where the session has them.
 const SCRIPT_TOOLS: [&str; 7] = [
@@ -33,6 +33,22 @@ const SCRIPT_TOOLS: [&str; 7] = [
     "patch",
     "terminal",
 ];
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "execute_code",
+    toolset: "code_execution",
+    description: "Runs a Python script that can call other tools by 'from hermes_tools import read_file, \
+     write_file, search_files, patch, terminal' (and web_search, web_extract where available; \
+     also json_parse, shell_quote, retry). Use it for several tool calls with logic between \
+     them, or to work through large results: only what the script prints comes back. Up to \
+     five minutes and 50 tool calls. Tool functions return dicts.",
+    arguments: &[Argument::required(
+        "code",
+        ArgKind::Text,
+        "The script. Print what you want to see.",
+    )],
+    ..ToolSpec::DEFAULT
+};
 
 /// Runs Python scripts.
 pub struct ExecuteCodeTool {
@@ -61,29 +77,8 @@ impl ExecuteCodeTool {
 }
 
 impl Tool for ExecuteCodeTool {
-    fn name(&self) -> &'static str {
-        "execute_code"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "code_execution"
-    }
-
-    fn description(&self) -> &'static str {
-        "Runs a Python script that can call other tools by 'from hermes_tools import read_file, \
-         write_file, search_files, patch, terminal' (and web_search, web_extract where available; \
-         also json_parse, shell_quote, retry). Use it for several tool calls with logic between \
-         them, or to work through large results: only what the script prints comes back. Up to \
-         five minutes and 50 tool calls. Tool functions return dicts."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[Argument::required(
-            "code",
-            ArgKind::Text,
-            "The script. Print what you want to see.",
-        )];
-        ARGUMENTS
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
@@ -91,14 +86,13 @@ impl Tool for ExecuteCodeTool {
             // Only the host knows, and only a call may ask it.
             return None;
         }
-        let looked = Interpreters::look(&self.settings, context);
-        looked.err().map(|error| error.to_string())
+        Interpreters::look(&self.settings, context).err()
     }
 
     fn verdict(&self, args: &Value, context: &CallContext) -> Value {
         match self.gate.decide(code_of(args), context) {
-            ScriptVerdict::Approved => json!({"approved": true}),
-            ScriptVerdict::Refused(result) => json!({
+            Ok(()) => json!({"approved": true}),
+            Err(result) => json!({
                 "approved": false,
                 "pattern_key": result.get("pattern_key"),
                 "description": result.get("description"),
@@ -112,13 +106,11 @@ impl Tool for ExecuteCodeTool {
         if code.trim().is_empty() {
             return error("No code provided.");
         }
-        if let ScriptVerdict::Refused(result) = self.gate.decide(code, context) {
+        if let Err(result) = self.gate.decide(code, context) {
             return result;
         }
-        match self.run(code, context) {
-            Ok(result) => result,
-            Err(message) => json!({"status": "error", "output": "", "error": message}),
-        }
+        self.run(code, context)
+            .unwrap_or_else(|message| json!({"status": "error", "output": "", "error": message}))
     }
 }
 
@@ -137,18 +129,25 @@ impl ExecuteCodeTool {
             max_calls: self.settings.max_tool_calls,
             context: context_of_script(context)?,
         });
-        let script = PreparedScript {
+        let mut script = Script {
             code,
             allowed,
             token,
-            calls: calls.clone(),
+            calls,
+            settings: &self.settings,
+            context,
+            swept: &self.swept,
+            warnings: Vec::new(),
         };
-        let mut warnings = Vec::new();
         let finished = match context.filesystem.operations().script_runner() {
-            Some(host) => self.run_on_host(host, &script, context, &mut warnings),
-            None => self.run_here(&script, context, &mut warnings),
+            Some(host) => {
+                let variables = self.environment.remote_variables(context);
+                run_remote(&mut script, host, variables)
+            }
+            None => self.run_here(&mut script),
         };
-        let (calls, remark) = calls.close();
+        let (calls, remark) = script.calls.close();
+        let mut warnings = script.warnings;
         warnings.extend(remark);
         let mut result = report(&self.settings, finished?, context);
         result["tool_calls_made"] = json!(calls);
@@ -159,110 +158,43 @@ impl ExecuteCodeTool {
         Ok(result)
     }
 
-    fn run_here(
-        &self,
-        script: &PreparedScript<'_>,
-        context: &CallContext,
-        warnings: &mut Vec<String>,
-    ) -> Result<FinishedScript, String> {
-        let interpreter = self
-            .interpreters
-            .find(&self.settings, context)
-            .map_err(|error| error.to_string())?;
+    fn run_here(&self, script: &mut Script<'_>) -> Result<FinishedScript, String> {
+        let (settings, context) = (script.settings, script.context);
+        let interpreter = self.interpreters.find(settings, context)?;
         if !self.swept.swap(true, Ordering::Relaxed) {
-            sweep(&self.settings.temp_dir);
+            sweep(&settings.temp_dir);
         }
-        let module = render(Requests::BySocket, &context.registry, &script.allowed);
-        let temp_dir = &self.settings.temp_dir;
-        let stage = ScriptStage::prepare(temp_dir, script.code, &module, &script.token)?;
-        let server = RpcServer::new(script.calls.clone());
+        let module = script.module(BY_SOCKET);
+        let stage = ScriptStage::prepare(&settings.temp_dir, script.code, &module, &script.token)?;
+        let server = RpcServer::new(Arc::clone(&script.calls));
         let _guard = self.environment.guard_processes(&stage.rpc.mark);
         let variables = self.environment.variables(&stage.rpc, context);
+        // Unbuffered: a script that is stopped has said what it printed.
+        let mut arguments: Vec<OsString> = vec!["-u".into()];
+        if settings.mode == ScriptMode::Strict {
+            arguments.push("-s".into());
+        }
+        arguments.push((&stage.script).into());
+        let cwd = context.session.cwd();
+        let exists = cwd.is_dir();
         let spec = ChildSpec {
-            cwd: Some(self.directory_for(&stage, context, warnings)),
+            cwd: Some(script.directory(cwd, exists, stage.path().to_owned())),
             group: Group::Session,
             ends_with_thread: true,
-            ..ChildSpec::new(interpreter, self.arguments_for(&stage), variables)
+            ..ChildSpec::new(interpreter, arguments, variables)
         };
         let child = spec.spawn().map_err(|error| error.to_string())?;
         let watch = ScriptWatch {
             stage: &stage,
             server: &server,
             interrupt: &context.interrupt,
-            timeout: self.settings.timeout,
+            timeout: settings.timeout,
+            max_stdout: settings.max_stdout,
         };
-        let finished = wait(child, &watch, self.limits());
+        let finished = wait(child, &watch);
         server.close();
         finished.map_err(|error| error.to_string())
     }
-
-    fn run_on_host(
-        &self,
-        host: Arc<dyn ScriptRunner>,
-        script: &PreparedScript<'_>,
-        context: &CallContext,
-        warnings: &mut Vec<String>,
-    ) -> Result<FinishedScript, String> {
-        let module = render(Requests::ByFiles, &context.registry, &script.allowed);
-        let job = RemoteScript {
-            host,
-            code: script.code,
-            module: &module,
-            token: &script.token,
-            settings: &self.settings,
-            variables: self.environment.remote_variables(context),
-            limits: self.limits(),
-            calls: script.calls.clone(),
-            context,
-            swept: &self.swept,
-        };
-        run_remote(&job, warnings)
-    }
-
-    fn limits(&self) -> StreamLimits {
-        StreamLimits {
-            stdout: self.settings.max_stdout,
-            stderr: MAX_STDERR,
-        }
-    }
-
-    fn arguments_for(&self, stage: &ScriptStage) -> Vec<std::ffi::OsString> {
-        // Unbuffered: a script that is stopped has said what it printed.
-        let mut arguments = vec!["-u".into()];
-        if self.settings.mode == ScriptMode::Strict {
-            arguments.push("-s".into());
-        }
-        arguments.push(stage.script.clone().into());
-        arguments
-    }
-
-    fn directory_for(
-        &self,
-        stage: &ScriptStage,
-        context: &CallContext,
-        warnings: &mut Vec<String>,
-    ) -> PathBuf {
-        if self.settings.mode == ScriptMode::Strict {
-            return stage.path().to_owned();
-        }
-        let cwd = context.session.cwd();
-        if cwd.is_dir() {
-            return cwd;
-        }
-        warnings.push(format!(
-            "The working directory {} does not exist; the script ran in a temporary one.",
-            cwd.display()
-        ));
-        stage.path().to_owned()
-    }
-}
-
-/// A script that is about to run.
-struct PreparedScript<'a> {
-    code: &'a str,
-    allowed: Vec<&'static str>,
-    token: String,
-    calls: Calls,
 }
 
 /// The tools scripts may call: of the seven, those the session has, so that a script cannot use a tool

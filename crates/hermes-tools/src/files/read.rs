@@ -5,15 +5,43 @@ use std::path::{Path, PathBuf};
 use hermes_secret::{Sink, is_variables_file};
 use serde_json::{Value, json};
 
-use super::file_ledger::{PageKey, PageStatus};
-use super::filesystem::{Content, PageRead};
-use super::page::PageRequest;
 use crate::argument::{ArgKind, Argument};
-use crate::context::CallContext;
-use crate::tool::{Tool, ToolReach, error};
+use crate::file_ledger::{PageKey, PageStatus};
+use crate::filesystem::{FileContent, PageRead, PageRequest};
+use crate::result::error;
+use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
 
 const DEFAULT_LIMIT: u64 = 500;
 const MAX_LIMIT: i64 = 2000;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "read_file",
+    toolset: "file",
+    description: "Reads a text file and returns its lines, each as 'number|text'. Use this instead of cat, \
+     head or tail. Large files are read in pages with offset and limit; 'hint' says where the \
+     next page starts. A page that was already shown and has not changed is not repeated. For \
+     images use vision_analyze.",
+    arguments: &[
+        Argument::required(
+            "path",
+            ArgKind::Text,
+            "File to read: absolute, relative to the working directory, or starting with ~/.",
+        ),
+        Argument::optional(
+            "offset",
+            ArgKind::clamped_from(1),
+            "First line, counted from 1. Default 1.",
+        ),
+        Argument::optional(
+            "limit",
+            ArgKind::clamped_from(1),
+            "Most lines to return. Default 500, at most 2000.",
+        ),
+    ],
+    reach: ToolReach::ReadsPath,
+    bounds_result: true,
+    ..ToolSpec::DEFAULT
+};
 
 /// The tool.
 #[derive(Debug, Clone, Copy)]
@@ -37,61 +65,12 @@ impl Default for ReadFileTool {
 }
 
 impl Tool for ReadFileTool {
-    fn name(&self) -> &'static str {
-        "read_file"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "file"
-    }
-
-    fn description(&self) -> &'static str {
-        "Reads a text file and returns its lines, each as 'number|text'. Use this instead of cat, \
-         head or tail. Large files are read in pages with offset and limit; 'hint' says where the \
-         next page starts. A page that was already shown and has not changed is not repeated. For \
-         images use vision_analyze."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::required(
-                "path",
-                ArgKind::Text,
-                "File to read: absolute, relative to the working directory, or starting with ~/.",
-            ),
-            Argument::optional(
-                "offset",
-                ArgKind::ClampedInt {
-                    min: 1,
-                    max: i64::MAX,
-                },
-                "First line, counted from 1. Default 1.",
-            ),
-            Argument::optional(
-                "limit",
-                ArgKind::ClampedInt {
-                    min: 1,
-                    max: i64::MAX,
-                },
-                "Most lines to return. Default 500, at most 2000.",
-            ),
-        ];
-        ARGUMENTS
-    }
-
-    fn reach(&self) -> ToolReach {
-        ToolReach::ReadsPath
-    }
-
-    fn bounds_its_own_result(&self) -> bool {
-        true
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        match self.read(args, context) {
-            Ok(result) => result,
-            Err(message) => error(message),
-        }
+        self.read(args, context).unwrap_or_else(error)
     }
 }
 
@@ -107,40 +86,47 @@ impl ReadFileTool {
         };
         let path = context.resolve(raw)?;
         let files = context.filesystem.operations();
-        let file = match files.read_page(&path, wanted, context)? {
-            PageRead::File(file) => file,
-            PageRead::Missing { neighbours } => return Ok(not_found(raw, &path, neighbours)),
-            PageRead::Directory => {
-                return Err(format!(
-                    "{} is a directory; list it with search_files and target 'files'.",
-                    path.display()
-                ));
-            }
-            PageRead::Special => {
-                return Err(format!(
-                    "{} is not a regular file; reading it might never end.",
-                    path.display()
-                ));
-            }
+        let (real, size, stamp, content) =
+            match files.read_page(&path, wanted, context.file_call())? {
+                PageRead::File {
+                    real,
+                    size,
+                    stamp,
+                    content,
+                } => (real, size, stamp, content),
+                PageRead::Missing(neighbours) => return Ok(not_found(raw, &path, neighbours)),
+                PageRead::Directory => {
+                    return Err(format!(
+                        "{} is a directory; list it with search_files and target 'files'.",
+                        path.display()
+                    ));
+                }
+                PageRead::Special => {
+                    return Err(format!(
+                        "{} is not a regular file; reading it might never end.",
+                        path.display()
+                    ));
+                }
+            };
+        let lines = match content {
+            FileContent::Text(lines) => lines,
+            FileContent::Binary(data) => return Ok(data.to_json(size)),
         };
-        let lines = match file.content {
-            Content::Text(lines) => lines,
-            Content::BinaryFile(data) => return Ok(data.to_json(file.size)),
-        };
-        let holds_variables = is_variables(&path) || is_variables(&file.real);
+        let holds_variables = is_variables(&path) || is_variables(&real);
         let key = PageKey {
-            path: file.real,
+            path: real,
             offset: wanted.offset,
             limit: wanted.limit,
         };
-        match context.files.note_read(key, file.stamp) {
+        match context.files.note_read(key, stamp) {
             PageStatus::New => {
-                let page = lines.to_json(wanted.offset, file.size);
-                Ok(if holds_variables {
-                    masked(page, context)
-                } else {
-                    page
-                })
+                let mut page = lines.to_json(wanted.offset, size);
+                // The secret ones of variables are not shown.
+                if holds_variables && let Some(Value::String(content)) = page.get_mut("content") {
+                    let redactor = context.redactor.for_sink(Sink::Variables);
+                    *content = redactor.redact(content).into_owned();
+                }
+                Ok(page)
             }
             PageStatus::Unchanged => Ok(json!({
                 "status": "unchanged",
@@ -162,15 +148,6 @@ impl ReadFileTool {
 pub(super) fn is_variables(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(is_variables_file)
-}
-
-/// The page of a file of variables, without the secret ones.
-fn masked(mut page: Value, context: &CallContext) -> Value {
-    let redactor = context.redactor.for_sink(Sink::Variables);
-    if let Some(Value::String(content)) = page.get_mut("content") {
-        *content = redactor.redact(content).into_owned();
-    }
-    page
 }
 
 fn not_found(raw: &str, path: &Path, neighbours: Vec<PathBuf>) -> Value {

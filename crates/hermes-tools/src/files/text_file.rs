@@ -1,6 +1,9 @@
 //! A text file as edits see it: its text, and what must be the same when it is written back.
 
-use std::path::Path;
+use std::path::PathBuf;
+
+use crate::file_ledger::FileStamp;
+use crate::filesystem::Loaded;
 
 /// Larger files are not edited in memory.
 pub(super) const MAX_EDITED_BYTES: u64 = 64 * 1024 * 1024;
@@ -8,6 +11,9 @@ pub(super) const MAX_EDITED_BYTES: u64 = 64 * 1024 * 1024;
 /// A file read for editing. Line ends are `\n` in `text` whatever they are on disk.
 #[derive(Debug, Clone)]
 pub(super) struct TextFile {
+    /// Where it is, links resolved.
+    pub(super) target: PathBuf,
+    pub(super) stamp: FileStamp,
     pub(super) text: String,
     pub(super) bytes: Vec<u8>,
     crlf: bool,
@@ -16,8 +22,9 @@ pub(super) struct TextFile {
 
 impl TextFile {
     /// The text of a file's content; the error is a sentence.
-    pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self, String> {
-        let Ok(text) = std::str::from_utf8(&bytes) else {
+    pub(super) fn parse(loaded: Loaded) -> Result<Self, String> {
+        let path = &loaded.target;
+        let Ok(text) = std::str::from_utf8(&loaded.bytes) else {
             return Err(format!(
                 "{} is not UTF-8 text; editing it as text would damage it.",
                 path.display()
@@ -39,7 +46,9 @@ impl TextFile {
         };
         Ok(Self {
             text,
-            bytes,
+            target: loaded.target,
+            stamp: loaded.stamp,
+            bytes: loaded.bytes,
             crlf,
             byte_order_mark,
         })

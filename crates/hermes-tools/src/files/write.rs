@@ -1,74 +1,55 @@
 //! `write_file`: the whole content of a file, all or nothing.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
-use super::filesystem::Writing;
 use super::lint::lint;
 use crate::argument::{ArgKind, Argument};
-use crate::context::{CallContext, CrossProfile};
-use crate::tool::{Tool, ToolReach, error};
+use crate::filesystem::{CrossProfile, Writing};
+use crate::result::error;
+use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "write_file",
+    toolset: "file",
+    description: "Writes a file: its whole content is replaced, missing directories are created. Use this \
+     instead of echo or a heredoc. To change a part of a file use patch. JSON and YAML files \
+     are checked afterwards; the finding is in 'lint'.",
+    arguments: &[
+        Argument::required(
+            "path",
+            ArgKind::Text,
+            "File to write: absolute, relative to the working directory, or starting with ~/.",
+        ),
+        Argument::required("content", ArgKind::Document, "The whole new content."),
+        CROSS_PROFILE,
+    ],
+    reach: ToolReach::ChangesPath,
+    ..ToolSpec::DEFAULT
+};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WriteFileTool;
 
 impl Tool for WriteFileTool {
-    fn name(&self) -> &'static str {
-        "write_file"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "file"
-    }
-
-    fn description(&self) -> &'static str {
-        "Writes a file: its whole content is replaced, missing directories are created. Use this \
-         instead of echo or a heredoc. To change a part of a file use patch. JSON and YAML files \
-         are checked afterwards; the finding is in 'lint'."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::required(
-                "path",
-                ArgKind::Text,
-                "File to write: absolute, relative to the working directory, or starting with ~/.",
-            ),
-            Argument::required("content", ArgKind::Document, "The whole new content."),
-            CROSS_PROFILE,
-        ];
-        ARGUMENTS
-    }
-
-    fn reach(&self) -> ToolReach {
-        ToolReach::ChangesPath
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        match write(args, context) {
-            Ok(result) => result,
-            Err(message) => error(message),
-        }
+        write(args, context).unwrap_or_else(error)
     }
 
     fn verdict(&self, args: &Value, context: &CallContext) -> Value {
-        let raw = args["path"].as_str().unwrap_or_default();
-        let allowed = context.resolve(raw).and_then(|path| {
-            let files = context.filesystem.operations();
-            files.check_write(&Writing {
-                path: &path,
-                cross_profile: cross_profile(args),
-                context,
-            })
-        });
-        verdict_of(allowed.map(drop))
+        verdict_of(checked_target(args, context).map(drop))
     }
 }
 
 /// The argument all writing tools share.
-pub(super) const CROSS_PROFILE: Argument = Argument::optional(
+pub(super) const CROSS_PROFILE: Argument = Argument::flag(
     "cross_profile",
-    ArgKind::Flag,
     "Set to true only when the user asked to change files of another profile.",
 );
 
@@ -87,17 +68,21 @@ pub(super) fn verdict_of(allowed: Result<(), String>) -> Value {
     }
 }
 
-fn write(args: &Value, context: &CallContext) -> Result<Value, String> {
-    let raw = args["path"].as_str().unwrap_or_default();
-    let content = args["content"].as_str().unwrap_or_default();
-    let path = context.resolve(raw)?;
-    let files = context.filesystem.operations();
-    let target = files.check_write(&Writing {
+/// Where the write of a call ends, if it is allowed.
+fn checked_target(args: &Value, context: &CallContext) -> Result<PathBuf, String> {
+    let path = context.resolve(args["path"].as_str().unwrap_or_default())?;
+    context.filesystem.operations().check_write(&Writing {
         path: &path,
         cross_profile: cross_profile(args),
-        context,
-    })?;
-    let written = files.write(&target, content.as_bytes(), context)?;
+        call: context.file_call(),
+    })
+}
+
+fn write(args: &Value, context: &CallContext) -> Result<Value, String> {
+    let content = args["content"].as_str().unwrap_or_default();
+    let target = checked_target(args, context)?;
+    let files = context.filesystem.operations();
+    let written = files.write(&target, content.as_bytes(), context.file_call())?;
     let target = &written.target;
     let warning = context.files.staleness(target, written.before.as_ref());
     context.files.note_written(target, written.after);

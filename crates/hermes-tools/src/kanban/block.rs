@@ -1,15 +1,15 @@
-//! `kanban_block` and `kanban_unblock`: stopping a card until something happens, and letting it go on.
+//! `kanban_block`, `kanban_unblock` and `kanban_link`: a card waits for something or for another card,
+//! and goes on.
 
 use hermes_board::model::BlockKind;
 use hermes_board::store::{BlockRequest, BoardStore};
-use serde_json::{Map, Value};
+use serde_json::json;
 
-use super::desk::{known, named_task};
-use super::show::BOARD;
-use super::verb::{Audience, Call, Refusal, Verb, facts};
+use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN, existing};
 use crate::argument::{ArgKind, Argument};
+use crate::tool::ToolSpec;
 
-pub(super) const BLOCK: Verb = Verb {
+pub(super) const BLOCK: ToolSpec = ToolSpec {
     name: "kanban_block",
     description: "Stops work on your card because it needs something you cannot get: an answer, a \
                   permission, another card. Say exactly what is needed and what you have done so \
@@ -21,7 +21,7 @@ pub(super) const BLOCK: Verb = Verb {
             ArgKind::Text,
             "What is needed, for the person who unblocks the card.",
         ),
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
+        Argument::text("task_id", "Your card; may be left out."),
         Argument::optional(
             "kind",
             ArgKind::Choice(&["dependency", "needs_input", "capability", "transient"]),
@@ -30,58 +30,77 @@ pub(super) const BLOCK: Verb = Verb {
         ),
         BOARD,
     ],
-    audience: Audience::All,
-    run: block,
+    ..KANBAN
 };
 
-pub(super) const UNBLOCK: Verb = Verb {
+pub(super) const UNBLOCK: ToolSpec = ToolSpec {
     name: "kanban_unblock",
     description: "Unblocks a blocked or scheduled card: it becomes ready, or waits for its parents.",
     arguments: &[
         Argument::required("task_id", ArgKind::Text, "The card."),
         BOARD,
     ],
-    audience: Audience::Orchestrators,
-    run: unblock,
+    ..KANBAN
 };
 
-fn block(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
-    let desk = call.desk;
-    let id = desk.own_task(call.args, "block")?;
+pub(super) fn block(call: &BoardCall<'_>) -> BoardAnswer {
+    let id = call.own_task("block")?;
     let reason = call.text("reason").ok_or("The reason is empty.")?;
     let kind = call.args["kind"].as_str().and_then(BlockKind::parse);
-    let mut store = desk.open(call.args)?;
+    let mut store = call.open()?;
     let may_stop = matches!(kind, Some(BlockKind::Dependency | BlockKind::NeedsInput));
-    if known(&store, &id)?.goal_mode && !may_stop {
-        return Err(Refusal::from(format!(
+    if existing(&store, &id)?.goal_mode && !may_stop {
+        return Err(format!(
             "{id} is worked on until its goal is reached: it can be blocked only with kind \
              'dependency' or 'needs_input'."
-        )));
+        )
+        .into());
     }
     let outcome = store.block(&BlockRequest {
         task: id.clone(),
         reason: Some(reason),
         kind,
-        expected_run: desk.run_of(&id),
+        expected_run: call.access.run_of(&id),
     })?;
-    let mut facts = facts! {
+    let mut fields = json!({
         "task_id": id,
         "run_id": outcome.run,
         "status": outcome.status.as_str(),
         "block_kind": outcome.kind.map(BlockKind::as_str),
-    };
+    });
     if kind == Some(BlockKind::Dependency) && outcome.kind != kind {
-        facts.insert(
-            "note".to_owned(),
-            "The card has no open parent, so it needs an answer from somebody.".into(),
-        );
+        fields["note"] = json!("The card has no open parent, so it needs an answer from somebody.");
     }
-    Ok(facts)
+    Ok(fields)
 }
 
-fn unblock(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
-    let id = named_task(call.args, "task_id").ok_or("task_id is empty.")?;
-    let mut store = call.desk.open(call.args)?;
+pub(super) fn unblock(call: &BoardCall<'_>) -> BoardAnswer {
+    let id = call.named_task("task_id")?;
+    let mut store = call.open()?;
     let status = store.unblock(&id)?;
-    Ok(facts! {"task_id": id, "status": status.as_str()})
+    Ok(json!({"task_id": id, "status": status.as_str()}))
+}
+
+pub(super) const LINK: ToolSpec = ToolSpec {
+    name: "kanban_link",
+    description: "Makes one card wait for another: child_id is not started before parent_id is done. \
+                  Cycles are refused.",
+    arguments: &[
+        Argument::required(
+            "parent_id",
+            ArgKind::Text,
+            "The card that must be done first.",
+        ),
+        Argument::required("child_id", ArgKind::Text, "The card that waits."),
+        BOARD,
+    ],
+    ..KANBAN
+};
+
+pub(super) fn link(call: &BoardCall<'_>) -> BoardAnswer {
+    let parent = call.named_task("parent_id")?;
+    let child = call.named_task("child_id")?;
+    let mut store = call.open()?;
+    store.link(&parent, &child)?;
+    Ok(json!({"parent_id": parent, "child_id": child}))
 }

@@ -7,13 +7,12 @@ use hermes_board::model::{CheckEvidence, Object, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
 use serde_json::{Map, Value, json};
 
-use super::desk::{named_tasks, texts};
-use super::show::BOARD;
-use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{ArgKind, Argument};
-use crate::registry::redacted;
+use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN};
+use crate::argument::{ArgKind, Argument, texts};
+use crate::result::redacted;
+use crate::tool::ToolSpec;
 
-pub(super) const COMPLETE: Verb = Verb {
+pub(super) const COMPLETE: ToolSpec = ToolSpec {
     name: "kanban_complete",
     description: "Completes your card. Give a summary of one to three sentences for whoever goes on: what \
                   was done, where it is, what to know; and facts for programs in metadata \
@@ -21,58 +20,52 @@ pub(super) const COMPLETE: Verb = Verb {
                   you created in created_cards. No secrets. If the card has \
                   acceptance checks they are run now; your attempt ends with this call.",
     arguments: &[
-        Argument::optional("summary", ArgKind::Text, "Summary of the result."),
-        Argument::optional(
-            "result",
-            ArgKind::Text,
-            "Short result, if there is no summary.",
-        ),
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
+        Argument::text("summary", "Summary of the result."),
+        Argument::text("result", "Short result, if there is no summary."),
+        Argument::text("task_id", "Your card; may be left out."),
         Argument::optional("metadata", ArgKind::Object, "Facts for programs."),
-        Argument::optional(
+        Argument::texts(
             "created_cards",
-            ArgKind::Texts,
             "Ids that kanban_create returned to you, and no others.",
         ),
-        Argument::optional(
+        Argument::texts(
             "artifacts",
-            ArgKind::Texts,
             "Paths of deliverables. Those in a scratch workspace are kept before it is removed.",
         ),
         BOARD,
     ],
-    audience: Audience::All,
-    run: complete,
+    ..KANBAN
 };
 
-fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
-    let desk = call.desk;
-    let id = desk.own_task(call.args, "complete")?;
+pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
+    let access = call.access;
+    let id = call.own_task("complete")?;
     let completion = Completion {
-        expected_run: desk.run_of(&id),
+        expected_run: access.run_of(&id),
         result: call.text("result"),
         summary: call.text("summary"),
         metadata: metadata(call),
-        created_cards: named_tasks(call.args, "created_cards"),
+        created_cards: texts(call.args, "created_cards")
+            .into_iter()
+            .map(TaskId::new)
+            .collect(),
         attachments: Vec::new(),
     };
     if completion.handoff().is_none() {
-        return Err(Refusal::from(
-            "Give a summary or a result: the next worker reads nothing else.",
-        ));
+        return Err("Give a summary or a result: the next worker reads nothing else.".into());
     }
-    let mut store = desk.open(call.args)?;
+    let mut store = call.open()?;
     let board = store.board().clone();
     let setup = CompletionSetup {
         board: &board,
-        home: &desk.home,
-        workers: &desk.workers,
-        check_timeout: desk.check_timeout,
-        policy: FailurePolicy::with_limit(desk.options.failure_limit),
+        home: &access.home,
+        workers: &access.workers,
+        check_timeout: access.check_timeout,
+        policy: FailurePolicy::with_limit(access.options.failure_limit),
         redact: &|text| call.context.redactor.redact(text).into_owned(),
         judge: call.context.conversation.judge.as_deref(),
         interrupt: &call.context.interrupt,
-        workspace_seen: desk.context.workspace.as_deref(),
+        workspace_seen: access.context.workspace.as_deref(),
         on_checks: &|_| {},
     };
     match completion::complete(&mut store, &id, &completion, &setup)? {
@@ -84,26 +77,24 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
             if let Some(reason) = unjudged {
                 tracing::warn!(card = %id, reason, "completed without a verdict on its goal");
             }
-            let mut facts = facts! {"task_id": id, "run_id": completed.run};
+            let mut fields = json!({"task_id": id, "run_id": completed.run});
             if checks > 0 {
-                facts.insert("checks_passed".to_owned(), json!(checks));
+                fields["checks_passed"] = json!(checks);
             }
             if !completed.phantom_references.is_empty() {
-                facts.insert(
-                    "unknown_cards_mentioned".to_owned(),
-                    json!(completed.phantom_references),
-                );
+                fields["unknown_cards_mentioned"] = json!(completed.phantom_references);
             }
-            Ok(facts)
+            Ok(fields)
         }
-        CompletionOutcome::GoalNotReached(reason) => Err(Refusal::from(format!(
+        CompletionOutcome::GoalNotReached(reason) => Err(format!(
             "{id} is not completed: a judge who has read your summary finds its goal not reached. \
              {reason} Go on with what is missing, and complete the card when it is done."
-        ))),
+        )
+        .into()),
         CompletionOutcome::CheckFailed { evidence, release } => {
             Err(check_failed(&id, &evidence, release))
         }
-        CompletionOutcome::LostRace => Err(Refusal::from(format!(
+        CompletionOutcome::LostRace => Err(BoardRefusal::from(format!(
             "{id} is not completed: somebody else changed it while its checks ran."
         ))
         .with("attempt_over", true)),
@@ -111,7 +102,7 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
 }
 
 /// Facts for programs, masked, with the deliverables and the conversation they come from.
-fn metadata(call: &Call<'_>) -> Option<Object> {
+fn metadata(call: &BoardCall<'_>) -> Option<Object> {
     let given = redacted(call.args["metadata"].clone(), &call.redactor());
     let mut metadata = match given {
         Value::Object(fields) => fields,
@@ -134,7 +125,7 @@ fn metadata(call: &Call<'_>) -> Option<Object> {
     (!metadata.is_empty()).then_some(metadata)
 }
 
-fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Refusal {
+fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> BoardRefusal {
     let then = match release {
         Release::Requeued { failures } => {
             format!("The card is ready for another attempt (failure {failures}).")
@@ -144,7 +135,7 @@ fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Refu
         ),
         Release::LostRace => "Somebody else changed the card meanwhile.".to_owned(),
     };
-    Refusal::from(format!(
+    BoardRefusal::from(format!(
         "{id} is not completed: acceptance check {} (`{}`) {}. {then} This attempt is over; stop \
          here.",
         evidence.position,

@@ -2,38 +2,29 @@
 
 use std::path::Path;
 
-use hermes_board::model::{Assignee, SkillList, Task, WorkspaceKind};
+use hermes_board::model::{Assignee, SkillList, Task, TaskId, WorkspaceKind};
 use hermes_board::store::{BoardStore, NewTask, ProjectLink, StartIn};
-use hermes_board::{ChatAddress, NewSubscription, SqliteBoard, find_project};
-use hermes_config::{Environment, vars};
-use serde_json::{Map, Value};
+use hermes_board::{NewSubscription, SqliteBoard, find_project};
+use serde_json::{Value, json};
 
-use super::desk::{KanbanDesk, named_tasks, texts};
-use super::show::BOARD;
-use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{ArgKind, Argument};
+use super::access::BoardAccess;
+use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN};
+use crate::argument::{ArgKind, Argument, text, texts};
+use crate::tool::ToolSpec;
 use crate::toolset::TOOLSET_NAMES;
 
-pub(super) const CREATE: Verb = Verb {
+pub(super) const CREATE: ToolSpec = ToolSpec {
     name: "kanban_create",
     description: "Creates a card on the task board for another agent. Its worker knows nothing but the \
                   card: put everything needed into body. assignee must be an existing profile. A \
                   card with parents waits until they are done, and its worker reads their results. \
                   Create a card for follow-up work instead of doing it on the side.",
     arguments: &[
-        Argument::required(
-            "title",
-            ArgKind::Text,
-            "What is to be achieved, in one line.",
-        ),
+        Argument::required("title", ArgKind::Text, "What to achieve, in one line."),
         Argument::required("assignee", ArgKind::Text, "Profile of the worker."),
-        Argument::optional(
-            "body",
-            ArgKind::Text,
-            "Everything the worker needs to know.",
-        ),
-        Argument::optional("parents", ArgKind::Texts, "Cards that must be done first."),
-        Argument::optional("tenant", ArgKind::Text, "Namespace inside the board."),
+        Argument::text("body", "Everything the worker needs to know."),
+        Argument::texts("parents", "Cards that must be done first."),
+        Argument::text("tenant", "Namespace inside the board."),
         Argument::optional(
             "priority",
             ArgKind::Int {
@@ -48,28 +39,16 @@ pub(super) const CREATE: Verb = Verb {
             "scratch: a directory of its own, removed afterwards. dir: the directory workspace_path. \
              worktree: a git worktree on a branch of its own.",
         ),
-        Argument::optional(
-            "workspace_path",
-            ArgKind::Text,
-            "Absolute path, for dir and worktree.",
-        ),
-        Argument::optional("project", ArgKind::Text, "Project of the card."),
-        Argument::optional(
-            "triage",
-            ArgKind::Flag,
-            "Put the card into triage, to be specified first.",
-        ),
-        Argument::optional(
+        Argument::text("workspace_path", "Absolute path, for dir and worktree."),
+        Argument::text("project", "Project of the card."),
+        Argument::flag("triage", "Put the card into triage, to be specified first."),
+        Argument::text(
             "idempotency_key",
-            ArgKind::Text,
             "A second call with the same key returns the existing card.",
         ),
         Argument::optional(
             "max_runtime_seconds",
-            ArgKind::Int {
-                min: 1,
-                max: i64::MAX,
-            },
+            ArgKind::at_least(1),
             "Time limit of an attempt.",
         ),
         Argument::optional(
@@ -77,40 +56,35 @@ pub(super) const CREATE: Verb = Verb {
             ArgKind::Choice(&["running", "blocked"]),
             "blocked: the card waits until somebody unblocks it.",
         ),
-        Argument::optional("skills", ArgKind::Texts, "Skills for the worker."),
-        Argument::optional(
+        Argument::texts("skills", "Skills for the worker."),
+        Argument::flag(
             "goal_mode",
-            ArgKind::Flag,
             "The worker goes on until a judge finds the goal reached.",
         ),
         Argument::optional(
             "goal_max_turns",
-            ArgKind::Int {
-                min: 1,
-                max: i64::MAX,
-            },
+            ArgKind::at_least(1),
             "Turn limit with goal_mode.",
         ),
         BOARD,
     ],
-    audience: Audience::All,
-    run: create,
+    ..KANBAN
 };
 
-fn create(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
-    let desk = call.desk;
-    let mut store = desk.open(call.args)?;
+pub(super) fn create(call: &BoardCall<'_>) -> BoardAnswer {
+    let mut store = call.open()?;
     let new = new_card(call, &store)?;
     let task = store.create(&new)?.task;
-    let subscribed = desk
+    let subscribed = call
+        .access
         .follower
         .as_ref()
         .is_some_and(|follower| follow(&mut store, &task, follower));
-    Ok(facts! {
+    Ok(json!({
         "task_id": task.id,
         "status": task.status_word(),
         "subscribed": subscribed,
-    })
+    }))
 }
 
 /// Subscribes the chat; a failure does not undo the card.
@@ -122,35 +96,33 @@ fn follow(store: &mut SqliteBoard, task: &Task, follower: &NewSubscription) -> b
     followed.is_ok()
 }
 
-fn new_card(call: &Call<'_>, store: &SqliteBoard) -> Result<NewTask, Refusal> {
+fn new_card(call: &BoardCall<'_>, store: &SqliteBoard) -> Result<NewTask, BoardRefusal> {
     let args = call.args;
-    let desk = call.desk;
-    let text = |name: &str| {
-        let text = args[name].as_str().map(str::trim);
-        text.filter(|text| !text.is_empty())
-    };
+    let access = call.access;
+    let text = |name: &str| text(args, name);
     let title = call.text("title").ok_or("The title is empty.")?;
     let skills = texts(args, "skills");
-    let workspace = workspace(desk, args, store)?;
+    let workspace = workspace(access, args, store)?;
     let blocked = text("initial_status") == Some("blocked");
     let triage = args["triage"] == Value::Bool(true);
     if blocked && triage {
-        return Err(Refusal::from(
-            "A card has one initial status: leave out triage or initial_status.",
-        ));
+        return Err("A card has one initial status: leave out triage or initial_status.".into());
     }
     Ok(NewTask {
         body: call.text("body"),
         assignee: text("assignee").map(Assignee::parse).transpose()?,
-        created_by: Some(desk.author.clone()),
+        created_by: Some(access.author.clone()),
         workspace: workspace.kind,
         workspace_path: workspace.path,
         project: workspace.project,
         tenant: text("tenant")
             .map(str::to_owned)
-            .or_else(|| desk.tenant.clone()),
+            .or_else(|| access.tenant.clone()),
         priority: args["priority"].as_i64().unwrap_or(0),
-        parents: named_tasks(args, "parents"),
+        parents: texts(args, "parents")
+            .into_iter()
+            .map(TaskId::new)
+            .collect(),
         start: match (blocked, triage) {
             (true, _) => StartIn::Blocked,
             (false, true) => StartIn::Triage,
@@ -162,7 +134,7 @@ fn new_card(call: &Call<'_>, store: &SqliteBoard) -> Result<NewTask, Refusal> {
             [] => None,
             names => Some(SkillList::parse(
                 names.iter().map(String::as_str),
-                TOOLSET_NAMES,
+                &TOOLSET_NAMES,
             )?),
         },
         goal_mode: args["goal_mode"] == Value::Bool(true),
@@ -172,7 +144,6 @@ fn new_card(call: &Call<'_>, store: &SqliteBoard) -> Result<NewTask, Refusal> {
     })
 }
 
-/// The workspace of a new card.
 struct NewWorkspace {
     kind: WorkspaceKind,
     path: Option<String>,
@@ -182,32 +153,27 @@ struct NewWorkspace {
 /// The workspace that the call names, else that of the worker's own card, since follow-ups are
 /// usually about the same files. A scratch workspace is never shared: it is removed with its card.
 fn workspace(
-    desk: &KanbanDesk,
+    access: &BoardAccess,
     args: &Value,
     store: &SqliteBoard,
-) -> Result<NewWorkspace, Refusal> {
+) -> Result<NewWorkspace, BoardRefusal> {
     let named = args["project"].as_str();
-    let project = named.and_then(|name| find_project(&desk.profile_home, name));
-    let path = args["workspace_path"].as_str().map(str::trim);
-    let path = path.filter(|path| !path.is_empty());
+    let project = named.and_then(|name| find_project(&access.profile_home, name));
+    let path = text(args, "workspace_path");
     let Some(kind) = args["workspace_kind"]
         .as_str()
         .and_then(WorkspaceKind::parse)
     else {
         if path.is_some() {
-            return Err(Refusal::from(
-                "workspace_path needs workspace_kind 'dir' or 'worktree'.",
-            ));
+            return Err("workspace_path needs workspace_kind 'dir' or 'worktree'.".into());
         }
-        return inherited(desk, store, project);
+        return inherited(access, store, project);
     };
     let path = match (kind, path) {
         (WorkspaceKind::Scratch, Some(_)) => {
-            return Err(Refusal::from(
-                "A scratch workspace takes no workspace_path.",
-            ));
+            return Err("A scratch workspace takes no workspace_path.".into());
         }
-        (_, Some(path)) => Some(absolute(desk, path)?),
+        (_, Some(path)) => Some(absolute(access, path)?),
         (_, None) => None,
     };
     Ok(NewWorkspace {
@@ -218,28 +184,26 @@ fn workspace(
 }
 
 fn inherited(
-    desk: &KanbanDesk,
+    access: &BoardAccess,
     store: &SqliteBoard,
     project: Option<ProjectLink>,
-) -> Result<NewWorkspace, Refusal> {
+) -> Result<NewWorkspace, BoardRefusal> {
     let mut workspace = NewWorkspace {
         kind: WorkspaceKind::Scratch,
         path: None,
         project,
     };
-    let Some(worker) = &desk.worker else {
+    let own = match &access.worker {
+        Some(worker) if workspace.project.is_none() => store.task(&worker.task)?,
+        _ => None,
+    };
+    let Some(own) = own else {
         return Ok(workspace);
     };
-    let Some(own) = store.task(&worker.task)? else {
-        return Ok(workspace);
-    };
-    if workspace.project.is_some() {
-        return Ok(workspace);
-    }
     workspace.project = own
         .project_id
         .as_deref()
-        .and_then(|id| find_project(&desk.profile_home, id));
+        .and_then(|id| find_project(&access.profile_home, id));
     if workspace.project.is_none()
         && let Some(kind @ (WorkspaceKind::Dir | WorkspaceKind::Worktree)) = own.workspace()
         && own.workspace_path.is_some()
@@ -250,38 +214,10 @@ fn inherited(
     Ok(workspace)
 }
 
-fn absolute(desk: &KanbanDesk, path: &str) -> Result<String, Refusal> {
-    let path = desk.home.expand(Path::new(path));
+fn absolute(access: &BoardAccess, path: &str) -> Result<String, BoardRefusal> {
+    let path = access.home.expand(Path::new(path));
     if !path.is_absolute() {
-        return Err(Refusal::from(format!(
-            "workspace_path must be absolute, not '{}'.",
-            path.display()
-        )));
+        return Err(format!("workspace_path must be absolute, not '{}'.", path.display()).into());
     }
     Ok(path.to_string_lossy().into_owned())
-}
-
-/// The chat that a process answers, as variables name it: one on a platform, else the terminal.
-pub(super) fn follower(env: &Environment, profile: Option<&str>) -> Option<NewSubscription> {
-    let text = |var: &vars::Var| env.text(var).map(str::to_owned);
-    let chat = match (
-        text(&vars::HERMES_SESSION_PLATFORM),
-        text(&vars::HERMES_SESSION_CHAT_ID),
-    ) {
-        (Some(platform), Some(chat_id)) => ChatAddress {
-            platform,
-            chat_id,
-            thread_id: text(&vars::HERMES_SESSION_THREAD_ID).unwrap_or_default(),
-        },
-        _ => ChatAddress {
-            platform: "tui".to_owned(),
-            chat_id: text(&vars::HERMES_SESSION_KEY)?,
-            thread_id: String::new(),
-        },
-    };
-    Some(NewSubscription {
-        chat,
-        user_id: text(&vars::HERMES_SESSION_USER_ID),
-        notifier_profile: profile.map(str::to_owned),
-    })
 }

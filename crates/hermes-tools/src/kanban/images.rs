@@ -14,9 +14,7 @@ const LEADING: &[char] = &['(', '[', '<', '"', '\'', '!'];
 /// Where an image is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageReference {
-    /// In a file.
     File(PathBuf),
-    /// On the web.
     Url(String),
 }
 

@@ -3,26 +3,21 @@
 use hermes_board::ListQuery;
 use hermes_board::model::{LinkedTask, Status};
 use hermes_board::store::BoardStore;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use super::show::BOARD;
-use super::verb::{Audience, Call, Refusal, Verb, facts};
+use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN};
 use crate::argument::{ArgKind, Argument};
-
+use crate::tool::ToolSpec;
 const DEFAULT_LIMIT: u32 = 50;
 const MOST: u32 = 200;
 
-pub(super) const LIST: Verb = Verb {
+pub(super) const LIST: ToolSpec = ToolSpec {
     name: "kanban_list",
     description: "Lists cards of the task board, most urgent first, with the cards before and after \
                   each. Cards whose parents are done become ready first. kanban_show has the rest \
                   of a card.",
     arguments: &[
-        Argument::optional(
-            "assignee",
-            ArgKind::Text,
-            "Only cards given to this profile.",
-        ),
+        Argument::text("assignee", "Only cards assigned to this profile."),
         Argument::optional(
             "status",
             ArgKind::Choice(&[
@@ -36,14 +31,10 @@ pub(super) const LIST: Verb = Verb {
                 "done",
                 "archived",
             ]),
-            "Only cards that stand there.",
+            "Only cards with this status.",
         ),
-        Argument::optional("tenant", ArgKind::Text, "Only cards in this namespace."),
-        Argument::optional(
-            "include_archived",
-            ArgKind::Flag,
-            "Also cards that were put away.",
-        ),
+        Argument::text("tenant", "Only cards in this namespace."),
+        Argument::flag("include_archived", "Include archived cards."),
         Argument::optional(
             "limit",
             ArgKind::ClampedInt {
@@ -54,19 +45,18 @@ pub(super) const LIST: Verb = Verb {
         ),
         BOARD,
     ],
-    audience: Audience::Orchestrators,
-    run: list,
+    ..KANBAN
 };
 
-fn list(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn list(call: &BoardCall<'_>) -> BoardAnswer {
     let args = call.args;
     let text = |name: &str| args[name].as_str().map(|text| text.trim().to_owned());
     let limit = args["limit"]
         .as_u64()
         .and_then(|limit| u32::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MOST);
-    let mut store = call.desk.open(args)?;
-    let promoted = store.promote_satisfied(call.desk.options.failure_limit)?;
+    let mut store = call.open()?;
+    let promoted = store.promote_satisfied(call.access.options.failure_limit)?;
     let query = ListQuery {
         assignee: text("assignee"),
         status: args["status"].as_str().and_then(Status::parse),
@@ -84,19 +74,19 @@ fn list(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let truncated = cards.len() > limit as usize;
     cards.truncate(limit as usize);
     let next = (truncated && limit < MOST).then(|| (limit * 2).min(MOST));
-    Ok(facts! {
+    Ok(json!({
         "count": cards.len(),
         "tasks": cards,
         "limit": limit,
         "truncated": truncated,
         "next_limit": next,
         "promoted": promoted.len(),
-    })
+    }))
 }
 
 fn in_short(card: &LinkedTask) -> Value {
     let task = &card.task;
-    Value::Object(facts! {
+    json!({
         "id": task.id,
         "title": task.title,
         "assignee": task.assignee,

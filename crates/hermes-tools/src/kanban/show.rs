@@ -1,45 +1,39 @@
 //! `kanban_show`: everything about one card.
 
 use hermes_board::worker_context;
-use serde_json::{Map, Value};
+use serde_json::json;
 
-use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{ArgKind, Argument};
+use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN};
+use crate::argument::Argument;
+use crate::tool::ToolSpec;
 
 /// Most events that are shown; older ones rarely matter.
 const SHOWN_EVENTS: usize = 50;
 
-pub(super) const BOARD: Argument = Argument::optional(
-    "board",
-    ArgKind::Text,
-    "Slug of the board; the current one if left out.",
-);
-
-pub(super) const SHOW: Verb = Verb {
+pub(super) const SHOW: ToolSpec = ToolSpec {
     name: "kanban_show",
     description: "Shows a card of the task board: its text, the cards before and after it, comments, \
                   attempts and recent events. worker_context is all of that as one text, in the \
                   order in which it matters. Without task_id: your own card. Begin work on a card \
                   with it.",
     arguments: &[
-        Argument::optional("task_id", ArgKind::Text, "The card; your own if left out."),
+        Argument::text("task_id", "The card; your own if left out."),
         BOARD,
     ],
-    audience: Audience::All,
-    run: show,
+    ..KANBAN
 };
 
-fn show(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
-    let id = call.desk.any_task(call.args)?;
-    let store = call.desk.open(call.args)?;
+pub(super) fn show(call: &BoardCall<'_>) -> BoardAnswer {
+    let id = call.any_task()?;
+    let store = call.open()?;
     let mut card = store.show(&id, None)?;
     let older = card.events.len().saturating_sub(SHOWN_EVENTS);
     card.events.drain(..older);
-    let options = call.desk.context_of(&id);
+    let options = call.access.context_of(&id);
     if let Some(seen) = &options.workspace {
         card.task.task.workspace_path = Some(seen.to_string_lossy().into_owned());
     }
-    Ok(facts! {
+    Ok(json!({
         "task": card.task,
         "parents": card.parents,
         "children": card.children,
@@ -48,5 +42,5 @@ fn show(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
         "runs": card.runs,
         "checks": card.checks,
         "worker_context": worker_context(&store, &id, &options)?,
-    })
+    }))
 }

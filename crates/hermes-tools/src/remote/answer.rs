@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// An answer that is being read.
 pub(crate) struct ScriptAnswer {
     bytes: Vec<u8>,
     read: usize,
@@ -43,7 +42,7 @@ impl ScriptAnswer {
         if path.is_absolute() {
             Ok(path)
         } else {
-            Err(format!("The shell of {} named no path.", self.host))
+            Err(format!("The shell of {} returned no path.", self.host))
         }
     }
 
@@ -51,7 +50,12 @@ impl ScriptAnswer {
     pub(crate) fn number(&mut self) -> Result<u64, String> {
         let text = self.text()?;
         let number = text.trim().parse();
-        number.map_err(|_| format!("The shell of {} gave no number: {text:?}.", self.host))
+        number.map_err(|_| {
+            format!(
+                "The shell of {} returned {text:?} instead of a number.",
+                self.host
+            )
+        })
     }
 
     /// The next bytes, as many as an earlier field said.
@@ -72,15 +76,12 @@ impl ScriptAnswer {
     }
 
     fn half(&self) -> String {
-        format!("The shell of {} gave half an answer.", self.host)
+        format!("The shell of {} returned an incomplete answer.", self.host)
     }
 
     /// The sentence for an answer that is none.
     pub(crate) fn nonsense(&self) -> String {
-        format!(
-            "The shell of {} gave no answer that makes sense.",
-            self.host
-        )
+        format!("The shell of {} returned an unexpected answer.", self.host)
     }
 
     /// The sentence for an answer that names a reason, or for one that makes no sense.
@@ -89,14 +90,14 @@ impl ScriptAnswer {
         match kind {
             "directory" => format!("{shown} is a directory."),
             "special" => format!("{shown} is not a regular file."),
-            "missing" => format!("{shown} is not there any more."),
+            "missing" => format!("{shown} no longer exists."),
             "links" => format!("{shown} cannot be resolved: too many symbolic links"),
             "inside" => {
                 format!("could not {action} {shown}: a part of the path is not a directory")
             }
             "denied" => format!("could not {action} {shown}: Permission denied"),
             "short" => format!(
-                "could not {action} {shown}: the content did not arrive whole; the file is as it was"
+                "could not {action} {shown}: the content arrived incomplete; the file is unchanged"
             ),
             "failed" => {
                 let message = self.text().unwrap_or_default();

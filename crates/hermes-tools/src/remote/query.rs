@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hermes_proc::Wake;
-use hermes_terminal::remote::{RemoteError, ScriptOutcome, ScriptRequest, ScriptRunner};
+use hermes_terminal::remote::{RemoteError, ScriptRequest, ScriptRunner};
 
 use super::answer::ScriptAnswer;
 use super::script::{Locale, script};
@@ -55,7 +55,22 @@ impl<'a> ScriptQuery<'a> {
             most_output: self.most_output.saturating_add(SMALL),
             interrupt: Some(self.interrupt),
         };
-        let outcome = run(host, &request)?;
+        let outcome = host.run_script(&request).map_err(|error| match error {
+            RemoteError::Interrupted => "The call was interrupted.".to_owned(),
+            RemoteError::TimedOut { limit } => format!(
+                "{} did not answer within {} seconds.",
+                host.describe(),
+                limit.as_secs()
+            ),
+            error => error.with_hint(),
+        })?;
+        if outcome.is_cut {
+            return Err(format!(
+                "{} printed more than {} bytes.",
+                host.describe(),
+                request.most_output
+            ));
+        }
         if outcome.exit_code != 0 {
             return Err(format!(
                 "The shell of {} ended with exit code {} instead of an answer.",
@@ -65,25 +80,4 @@ impl<'a> ScriptQuery<'a> {
         }
         Ok(ScriptAnswer::new(outcome.stdout, host.describe()))
     }
-}
-
-/// Runs a script on a remote host; the error is a sentence. More output than allowed is an error.
-fn run(host: &dyn ScriptRunner, request: &ScriptRequest<'_>) -> Result<ScriptOutcome, String> {
-    let outcome = host.run_script(request).map_err(|error| match error {
-        RemoteError::Interrupted => "The call was interrupted.".to_owned(),
-        RemoteError::TimedOut { limit } => format!(
-            "{} did not answer within {} seconds.",
-            host.describe(),
-            limit.as_secs()
-        ),
-        error => error.with_hint(),
-    })?;
-    if outcome.is_cut {
-        return Err(format!(
-            "{} printed more than {} bytes.",
-            host.describe(),
-            request.most_output
-        ));
-    }
-    Ok(outcome)
 }

@@ -14,7 +14,6 @@ pub(super) fn type_name(value: Option<&Value>) -> &'static str {
     }
 }
 
-/// Named arguments of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arguments<'a>(&'a Value);
 

@@ -1,14 +1,14 @@
 //! A foreground command of the `terminal` tool: its result as JSON, and what explains its failure.
 
 use hermes_proc::SpawnClass;
-use hermes_proc::env::{Fate, Rule};
-use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_proc::env::Fate;
+use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandOutcome, NotRun, Refusal, RefusalKind};
 use serde_json::Value;
 
 use super::arguments::Fields;
 use super::exit_code_meaning::exit_code_meaning;
-use super::symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
+use super::symptom_hint::{Stripped, symptom_hint};
 
 /// The result of a command that was run, with a hint about its failure.
 pub fn command_result(command: &str, outcome: &CommandOutcome, hint: Option<&str>) -> Value {
@@ -121,38 +121,16 @@ pub fn failure_hint(outcome: &CommandOutcome, environment: &LiveEnvironment) -> 
         return None;
     }
     let builder = environment.current();
-    let plan = builder.plan(SpawnClass::ToolShell, &Circumstances::default());
+    let plan = builder.plan(SpawnClass::ToolShell);
     let stripped: Vec<Stripped<'_>> = plan
         .receipt()
         .rows()
         .filter(|row| row.fate == Fate::Stripped)
-        .filter_map(|row| {
-            Some(Stripped {
-                name: row.name.to_str()?,
-                rule: as_hint(row.rule),
-            })
-        })
+        .filter_map(|row| Some((row.name.to_str()?, row.rule)))
         .collect();
     let home = &builder.policy().child_home;
-    let profile_home = home.profile_home().display().to_string();
-    symptom_hint(&Observation {
-        output: &outcome.output,
-        exit_code: outcome.exit_code,
-        stripped: &stripped,
-        home: if home.is_profile_home() {
-            HomeOfCommand::Profile(&profile_home)
-        } else {
-            HomeOfCommand::Real
-        },
-    })
-}
-
-fn as_hint(rule: Rule) -> StrippedAs<'static> {
-    match rule {
-        Rule::Credential | Rule::ListedSecret | Rule::DerivedSecret => {
-            StrippedAs::Credential(rule.id())
-        }
-        Rule::ActivationMarker => StrippedAs::Marker(rule.id()),
-        _ => StrippedAs::Internal,
-    }
+    let profile_home = home
+        .is_profile_home()
+        .then(|| home.profile_home().display().to_string());
+    symptom_hint(&outcome.output, &stripped, profile_home.as_deref())
 }

@@ -13,9 +13,9 @@ pub(super) fn exit_code_meaning(command: &str, exit_code: i32) -> Option<&'stati
     let general = match exit_code {
         126 => Some("the command or its directory cannot be executed or entered"),
         127 => Some("command not found"),
-        137 => Some("killed by SIGKILL, perhaps for want of memory"),
-        -9 => Some("the shell was killed by SIGKILL, perhaps for want of memory"),
-        -15 => Some("the shell was ended by SIGTERM"),
+        137 => Some("killed by SIGKILL, perhaps out of memory"),
+        -9 => Some("the shell was killed by SIGKILL, perhaps out of memory"),
+        -15 => Some("the shell was terminated by SIGTERM"),
         _ => None,
     };
     general.or_else(|| of_program(last_program(command)?, exit_code))

@@ -15,5 +15,4 @@ mod tool;
 
 pub use command::{NotRunReport, command_result, failure_hint};
 pub use start::NoticeSupport;
-pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use tool::{ProcessTool, TerminalSession, TerminalTool};

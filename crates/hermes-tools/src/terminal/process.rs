@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::arguments::{Arguments, Fields};
 use super::start::NoticeSupport;
+use crate::result::error;
 
 pub(super) const ACTIONS: &[&str] = &[
     "list", "poll", "log", "wait", "kill", "write", "submit", "close",
@@ -22,7 +23,6 @@ const LOG_LINES: usize = 200;
 /// Ctrl-D.
 const END_OF_INPUT: &[u8] = b"\x04";
 
-/// One call of the tool.
 pub(super) struct ProcessCall<'a> {
     pub(super) terminal: &'a Terminal,
     pub(super) session: &'a SessionKey,
@@ -36,7 +36,7 @@ impl ProcessCall<'_> {
     pub(super) fn answer(&self) -> Result<Value, Value> {
         let action = self.arguments.text("action").unwrap_or_default();
         if !ACTIONS.contains(&action) {
-            return Err(error(&format!(
+            return Err(error(format!(
                 "unknown action {action:?}; use one of {}",
                 ACTIONS.join(", ")
             )));
@@ -47,7 +47,7 @@ impl ProcessCall<'_> {
         let id = match self.arguments.get("session_id") {
             Some(Value::String(id)) if !id.is_empty() => id.clone(),
             Some(Value::Number(number)) => number.to_string(),
-            _ => return Err(error(&format!("session_id is required for {action}"))),
+            _ => return Err(error(format!("session_id is required for {action}"))),
         };
         if !self.processes().contains(&id) {
             return Err(not_found(&id));
@@ -63,7 +63,7 @@ impl ProcessCall<'_> {
         };
         match answer {
             Ok(answer) => answer.ok_or_else(|| not_found(&id)),
-            Err(message) => Err(error(&message)),
+            Err(message) => Err(error(message)),
         }
     }
 
@@ -217,10 +217,6 @@ fn written(
             .with_some("error", message)
             .into_value(),
     )
-}
-
-fn error(message: &str) -> Value {
-    Fields::default().with("error", message).into_value()
 }
 
 fn not_found(id: &str) -> Value {

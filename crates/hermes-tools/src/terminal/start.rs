@@ -1,8 +1,7 @@
 //! A background process started by the `terminal` tool.
 
-use hermes_proc::Wake;
 use hermes_terminal::background::PtyState;
-use hermes_terminal::{SessionKey, StartRequest, Started, Terminal};
+use hermes_terminal::{StartRequest, Started, Terminal};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Fields};
@@ -26,10 +25,11 @@ struct Notices<'a> {
     support: &'a NoticeSupport,
 }
 
-/// Starts a background process and says so.
+/// Starts a background process and says so. What the call asks for besides its command is in
+/// `arguments`.
 pub(super) fn start(
     arguments: Arguments<'_>,
-    request: &StartedCommand<'_>,
+    request: StartRequest<'_>,
     terminal: &Terminal,
     support: &NoticeSupport,
 ) -> Value {
@@ -39,26 +39,15 @@ pub(super) fn start(
         support,
     };
     let started = terminal.start(&StartRequest {
-        command: request.command,
-        session: request.session,
-        workdir: request.workdir,
         pty: arguments.flag("pty"),
         notify: notices.notifies(),
         watch_patterns: notices.watched(),
-        interrupt: request.interrupt,
+        ..request
     });
     match started {
         Ok(started) => result(&started, &notices),
         Err(reason) => NotRunReport::from(reason).into_value(),
     }
-}
-
-/// The command of a background process.
-pub(super) struct StartedCommand<'a> {
-    pub(super) command: &'a str,
-    pub(super) session: &'a SessionKey,
-    pub(super) workdir: Option<&'a str>,
-    pub(super) interrupt: &'a Wake,
 }
 
 impl Notices<'_> {
@@ -87,10 +76,10 @@ impl Notices<'_> {
 fn result(started: &Started, notices: &Notices<'_>) -> Value {
     let asks_for_none = !notices.notify && notices.watch_patterns.is_empty();
     let hint = asks_for_none.then_some(if notices.are_delivered() {
-        "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or start with \
-         notify_on_complete=true."
+        "You will not be notified when it exits: use process(action=\"poll\" or \"wait\"), or \
+         start with notify_on_complete=true."
     } else {
-        "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\")."
+        "You will not be notified when it exits: use process(action=\"poll\" or \"wait\")."
     });
     let mut fields = Fields::default()
         .with("output", "Background process started")
@@ -118,7 +107,8 @@ fn result(started: &Started, notices: &Notices<'_>) -> Value {
         .with_some(
             "watch_patterns_ignored",
             notices.is_contradictory().then_some(
-                "watch_patterns and notify_on_complete exclude each other; only the latter is used.",
+                "watch_patterns and notify_on_complete are mutually exclusive; only the latter is \
+                 used.",
             ),
         )
         .into_value()

@@ -4,47 +4,10 @@
 //! Without it people look for hours at a tool that says "not logged in" although they are. Pure: a
 //! table of what tools print, and what was kept from the command.
 
-/// Where `HOME` of the command points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HomeOfCommand<'a> {
-    /// To the home of the user.
-    Real,
-    /// To the home of the profile, at this path.
-    Profile(&'a str),
-}
+use hermes_proc::env::Rule;
 
-/// A variable that was kept from the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stripped<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// What kind of rule took it.
-    pub rule: StrippedAs<'a>,
-}
-
-/// Why a variable was kept from the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StrippedAs<'a> {
-    /// As a credential; the text names the rule.
-    Credential(&'a str),
-    /// As the mark of an environment someone activated; the text names the rule.
-    Marker(&'a str),
-    /// As something nobody can opt in to.
-    Internal,
-}
-
-/// A command that has ended.
-#[derive(Debug, Clone, Copy)]
-pub struct Observation<'a> {
-    /// What it printed.
-    pub output: &'a str,
-    /// Its exit code.
-    pub exit_code: i32,
-    /// What it did not get.
-    pub stripped: &'a [Stripped<'a>],
-    /// Where its home is.
-    pub home: HomeOfCommand<'a>,
-}
+/// A variable that was kept from the command, and the rule that took it.
+pub(super) type Stripped<'a> = (&'a str, Rule);
 
 /// What a phrase in the output points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,32 +70,29 @@ const SYMPTOMS: &[(&str, Cause)] = &[
 /// Only the end of a long output is looked at: errors stand there.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// The advice, if a known symptom meets something that was kept from the command.
-pub fn symptom_hint(observation: &Observation<'_>) -> Option<String> {
-    if observation.exit_code == 0 {
-        return None;
-    }
-    let output = end_of(observation.output);
+/// The advice about a failed command, if a known symptom meets something that was kept from it.
+/// `profile_home` is its `HOME`, unless that is the user's own.
+pub(super) fn symptom_hint(
+    output: &str,
+    stripped: &[Stripped<'_>],
+    profile_home: Option<&str>,
+) -> Option<String> {
+    let output = end_of(output);
     // A name in the output beats every guess.
-    if let Some(named) = named_variable(output, observation.stripped) {
+    if let Some(named) = named_variable(output, stripped) {
         return advice_for(named);
     }
     let lower = output.to_lowercase();
     let (_, cause) = SYMPTOMS.iter().find(|(phrase, _)| lower.contains(phrase))?;
     match cause {
-        Cause::Login(names) => {
-            let stripped = observation
-                .stripped
-                .iter()
-                .find(|stripped| names.contains(&stripped.name));
-            stripped
-                .and_then(advice_for)
-                .or_else(|| home_advice(observation.home))
-        }
-        Cause::Environment => observation
-            .stripped
+        Cause::Login(names) => stripped
             .iter()
-            .find(|stripped| matches!(stripped.rule, StrippedAs::Marker(_)))
+            .find(|(name, _)| names.contains(name))
+            .and_then(advice_for)
+            .or_else(|| profile_home.map(home_advice)),
+        Cause::Environment => stripped
+            .iter()
+            .find(|(_, rule)| *rule == Rule::ActivationMarker)
             .and_then(advice_for),
     }
 }
@@ -145,10 +105,10 @@ fn end_of(output: &str) -> &str {
 /// A stripped variable the output names as a whole word.
 fn named_variable<'a>(output: &str, stripped: &'a [Stripped<'a>]) -> Option<&'a Stripped<'a>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    stripped.iter().find(|stripped| {
+    stripped.iter().find(|(name, _)| {
         // Shorter names are words of any text.
-        stripped.name.len() >= 6
-            && output.match_indices(stripped.name).any(|(start, name)| {
+        name.len() >= 6
+            && output.match_indices(name).any(|(start, name)| {
                 let before = output
                     .get(..start)
                     .and_then(|text| text.chars().next_back());
@@ -160,58 +120,38 @@ fn named_variable<'a>(output: &str, stripped: &'a [Stripped<'a>]) -> Option<&'a 
     })
 }
 
-fn advice_for(stripped: &Stripped<'_>) -> Option<String> {
-    let name = stripped.name;
-    match stripped.rule {
-        StrippedAs::Credential(rule) => Some(format!(
-            "hint: {name} is set but kept from commands ({rule}); to hand it over, the user adds it \
-             to terminal.trusted_env_passthrough in config.yaml"
+fn advice_for((name, rule): &Stripped<'_>) -> Option<String> {
+    let id = rule.id();
+    match rule {
+        Rule::Credential | Rule::ListedSecret | Rule::DerivedSecret => Some(format!(
+            "hint: {name} is set but withheld from commands ({id}); to pass it through, the user \
+             adds it to terminal.trusted_env_passthrough in config.yaml"
         )),
-        StrippedAs::Marker(rule) => Some(format!(
-            "hint: {name} is set but kept from commands ({rule}); activate the environment in this \
-             session, or the user adds {name} to terminal.env_passthrough in config.yaml"
+        Rule::ActivationMarker => Some(format!(
+            "hint: {name} is set but withheld from commands ({id}); activate the environment in \
+             this session, or the user adds {name} to terminal.env_passthrough in config.yaml"
         )),
-        StrippedAs::Internal => None,
+        // Nobody can opt in to the others.
+        _ => None,
     }
 }
 
-fn home_advice(home: HomeOfCommand<'_>) -> Option<String> {
-    match home {
-        HomeOfCommand::Real => None,
-        HomeOfCommand::Profile(path) => Some(format!(
-            "hint: HOME of this command is {path} (terminal.home_mode), so logins in the user's own \
-             home are not seen; the user sets terminal.home_mode: real, or lists the files under \
-             terminal.profile_home_links in config.yaml"
-        )),
-    }
+fn home_advice(path: &str) -> String {
+    format!(
+        "hint: HOME of this command is {path} (terminal.home_mode), so logins in the user's own \
+         home are not seen; the user sets terminal.home_mode: real, or lists the files under \
+         terminal.profile_home_links in config.yaml"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TOKEN: Stripped<'_> = Stripped {
-        name: "GH_TOKEN",
-        rule: StrippedAs::Credential("T2: tool credential"),
-    };
-    const VENV: Stripped<'_> = Stripped {
-        name: "VIRTUAL_ENV",
-        rule: StrippedAs::Marker("T3: activation marker"),
-    };
-    const INTERNAL: Stripped<'_> = Stripped {
-        name: "HERMES_RPC_TOKEN",
-        rule: StrippedAs::Internal,
-    };
-    const PROFILE: HomeOfCommand<'_> = HomeOfCommand::Profile("/p/home");
-
-    fn hint(output: &str, stripped: &[Stripped<'_>], home: HomeOfCommand<'_>) -> Option<String> {
-        symptom_hint(&Observation {
-            output,
-            exit_code: 1,
-            stripped,
-            home,
-        })
-    }
+    const TOKEN: Stripped<'_> = ("GH_TOKEN", Rule::ListedSecret);
+    const VENV: Stripped<'_> = ("VIRTUAL_ENV", Rule::ActivationMarker);
+    const INTERNAL: Stripped<'_> = ("HERMES_RPC_TOKEN", Rule::Internal);
+    const PROFILE: Option<&str> = Some("/p/home");
 
     #[test]
     fn symptoms_lead_to_their_rule_and_opt_in() {
@@ -220,7 +160,7 @@ mod tests {
                 "To get started with GitHub CLI, please run:  gh auth login",
                 &[TOKEN][..],
                 PROFILE,
-                ["GH_TOKEN", "T2", "terminal.trusted_env_passthrough"],
+                ["GH_TOKEN", "t2", "terminal.trusted_env_passthrough"],
             ),
             (
                 "To get started with GitHub CLI, please run:  gh auth login",
@@ -237,17 +177,17 @@ mod tests {
             (
                 "KeyError: 'GH_TOKEN'",
                 &[TOKEN],
-                HomeOfCommand::Real,
-                ["GH_TOKEN", "T2", "trusted_env_passthrough"],
+                None,
+                ["GH_TOKEN", "t2", "trusted_env_passthrough"],
             ),
             (
                 "conda: no such environment: data",
                 &[VENV],
-                HomeOfCommand::Real,
-                ["VIRTUAL_ENV", "T3", "terminal.env_passthrough"],
+                None,
+                ["VIRTUAL_ENV", "t3", "terminal.env_passthrough"],
             ),
         ] {
-            let hint = hint(output, stripped, home).unwrap_or_else(|| panic!("{output}"));
+            let hint = symptom_hint(output, stripped, home).unwrap_or_else(|| panic!("{output}"));
             assert!(!hint.contains('\n') && hint.starts_with("hint: "), "{hint}");
             for part in parts {
                 assert!(hint.contains(part), "{part}: {hint}");
@@ -258,30 +198,23 @@ mod tests {
     #[test]
     fn silence_where_nothing_of_ours_explains_it() {
         for (output, stripped, home) in [
-            ("not logged in", &[][..], HomeOfCommand::Real),
-            ("not logged in", &[VENV], HomeOfCommand::Real),
+            ("not logged in", &[][..], None),
+            ("not logged in", &[VENV], None),
             ("no such environment", &[TOKEN], PROFILE),
             ("error: expected expression", &[TOKEN, VENV], PROFILE),
-            ("MY_GH_TOKEN_2 is missing", &[TOKEN], HomeOfCommand::Real),
-            ("HERMES_RPC_TOKEN missing", &[INTERNAL], HomeOfCommand::Real),
+            ("MY_GH_TOKEN_2 is missing", &[TOKEN], None),
+            ("HERMES_RPC_TOKEN missing", &[INTERNAL], None),
             ("", &[TOKEN], PROFILE),
         ] {
-            assert_eq!(hint(output, stripped, home), None, "{output}");
+            assert_eq!(symptom_hint(output, stripped, home), None, "{output}");
         }
-        let fine = Observation {
-            output: "not logged in",
-            exit_code: 0,
-            stripped: &[TOKEN],
-            home: PROFILE,
-        };
-        assert_eq!(symptom_hint(&fine), None);
     }
 
     #[test]
     fn long_and_odd_output_is_looked_at_from_the_end() {
         let text = format!("{}\nnot logged in", "é".repeat(100_000));
-        assert!(hint(&text, &[], PROFILE).is_some());
+        assert!(symptom_hint(&text, &[], PROFILE).is_some());
         let text = format!("not logged in{}", "é".repeat(100_000));
-        assert_eq!(hint(&text, &[], PROFILE), None);
+        assert_eq!(symptom_hint(&text, &[], PROFILE), None);
     }
 }

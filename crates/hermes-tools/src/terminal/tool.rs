@@ -6,64 +6,78 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::{CommandDecision, CommandKind, CommandRequest, SessionKey, Terminal};
+use hermes_terminal::{
+    CommandDecision, CommandKind, CommandRequest, SessionKey, StartRequest, Terminal,
+};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Fields, type_name};
 use super::command::{NotRunReport, command_fields, failure_hint, with_rule};
 use super::process::{ACTIONS, ProcessCall};
-use super::start::{NoticeSupport, StartedCommand, start};
-use crate::argument::{ArgKind, Argument, schema_of};
-use crate::context::{CallContext, SessionState};
-use crate::registry::redacted;
-use crate::tool::Tool;
+use super::start::{NoticeSupport, start};
+use crate::argument::{ArgKind, Argument};
+use crate::filesystem::SessionState;
+use crate::result::redacted;
+use crate::tool::{CallContext, Tool, ToolSpec};
 
-const DESCRIPTION: &str = "Runs a shell command. The working directory and exported variables last \
-    from call to call. A foreground call returns as soon as the command ends, whatever its timeout. \
-    Use the file tools, not this one, to read, search, list, edit or create files. For a long job \
-    use background and wait for it with process; for a server use background alone; for a program \
-    that asks questions use background with pty.";
+const TERMINAL: ToolSpec = ToolSpec {
+    name: "terminal",
+    toolset: "terminal",
+    description: "Runs a shell command. The working directory and exported variables last \
+                  from call to call. A foreground call returns as soon as the command ends, whatever its timeout. \
+                  Use the file tools, not this one, to read, search, list, edit or create files. For a long job \
+                  use background and wait for it with process; for a server use background alone; for a program \
+                  that asks questions use background with pty.",
+    arguments: &[
+        Argument::required("command", ArgKind::Text, "The command line."),
+        Argument::flag("background", "Run it in the background and return at once."),
+        Argument::optional(
+            "timeout",
+            ArgKind::at_least(1),
+            "Seconds a foreground command may take.",
+        ),
+        Argument::text("workdir", "Directory for this command only."),
+        Argument::flag("pty", "Give it a terminal; with background only."),
+        // Nothing carries notices to a conversation; a call that asks for them anyhow is told so.
+        Argument::unlisted(
+            "notify_on_complete",
+            ArgKind::Flag,
+            "With background: one notice when it ends.",
+        ),
+        Argument::unlisted(
+            "watch_patterns",
+            ArgKind::Texts,
+            "With background: notices for lines that contain one of these texts.",
+        ),
+    ],
+    checks_arguments: true,
+    bounds_result: true,
+    redacts_result: true,
+    ..ToolSpec::DEFAULT
+};
 
-/// Arguments that a call may have and that are not offered: nothing carries notices to a
-/// conversation. A call that has them anyhow is told so.
-const NOT_OFFERED: &[&str] = &["notify_on_complete", "watch_patterns"];
-
-const ARGUMENTS: &[Argument] = &[
-    Argument::required("command", ArgKind::Text, "Text for the shell."),
-    Argument::optional(
-        "background",
-        ArgKind::Flag,
-        "Run it on its own and return at once.",
-    ),
-    Argument::optional(
-        "timeout",
-        ArgKind::Int {
-            min: 1,
-            max: i64::MAX,
-        },
-        "Seconds a foreground command may take.",
-    ),
-    Argument::optional("workdir", ArgKind::Text, "Directory for this command only."),
-    Argument::optional(
-        "pty",
-        ArgKind::Flag,
-        "Give it a terminal; with background only.",
-    ),
-    Argument::optional(
-        "notify_on_complete",
-        ArgKind::Flag,
-        "With background: one notice when it ends.",
-    ),
-    Argument::optional(
-        "watch_patterns",
-        ArgKind::Texts,
-        "With background: notices for lines that hold one of these texts.",
-    ),
-];
+const PROCESS: ToolSpec = ToolSpec {
+    name: "process",
+    description: "Manages processes started with terminal and background: list them, poll or read \
+        their output, wait for their exit, kill them, or write to those that have a terminal \
+        (submit adds the line break, close ends the input).",
+    arguments: &[
+        Argument::required("action", ArgKind::Choice(ACTIONS), "What to do."),
+        Argument::text("session_id", "The process; not needed for list."),
+        Argument::text("data", "Input for write and submit."),
+        Argument::optional("timeout", ArgKind::at_least(1), "Seconds to wait at most."),
+        Argument::optional(
+            "offset",
+            ArgKind::at_least(0),
+            "First line of the log to show; without it, its end.",
+        ),
+        Argument::optional("limit", ArgKind::at_least(1), "Lines of the log to show."),
+    ],
+    ..TERMINAL
+};
 
 /// Runs commands of a conversation in its shell.
 pub struct TerminalTool {
-    /// Runs them.
     pub terminal: Arc<Terminal>,
     /// The rules about the environment of commands, which may explain their failures; `None` where
     /// commands do not run under these rules.
@@ -74,63 +88,14 @@ pub struct TerminalTool {
 
 /// Looks after background processes of a conversation.
 pub struct ProcessTool {
-    /// Runs them.
     pub terminal: Arc<Terminal>,
     /// Whether the conversation can hear of its processes.
     pub notices: NoticeSupport,
 }
 
-const PROCESS_ARGUMENTS: &[Argument] = &[
-    Argument::required("action", ArgKind::Choice(ACTIONS), "What to do."),
-    Argument::optional(
-        "session_id",
-        ArgKind::Text,
-        "The process; not needed for list.",
-    ),
-    Argument::optional("data", ArgKind::Text, "Input for write and submit."),
-    Argument::optional(
-        "timeout",
-        ArgKind::Int {
-            min: 1,
-            max: i64::MAX,
-        },
-        "Seconds to wait at most.",
-    ),
-    Argument::optional(
-        "offset",
-        ArgKind::Int {
-            min: 0,
-            max: i64::MAX,
-        },
-        "First line of the log to show; without it, its end.",
-    ),
-    Argument::optional(
-        "limit",
-        ArgKind::Int {
-            min: 1,
-            max: i64::MAX,
-        },
-        "Lines of the log to show.",
-    ),
-];
-
 impl Tool for ProcessTool {
-    fn name(&self) -> &'static str {
-        "process"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "terminal"
-    }
-
-    fn description(&self) -> &'static str {
-        "Looks after processes started with terminal and background: list them, poll or read their \
-         output, wait for their end, kill them, or write to those that have a terminal (submit adds \
-         the line break, close ends the input)."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        PROCESS_ARGUMENTS
+    fn spec(&self) -> &'static ToolSpec {
+        &PROCESS
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -144,49 +109,16 @@ impl Tool for ProcessTool {
         call.answer()
             .unwrap_or_else(|error| redacted(error, &context.redactor))
     }
-
-    fn checks_its_own_arguments(&self) -> bool {
-        true
-    }
-
-    fn bounds_its_own_result(&self) -> bool {
-        true
-    }
-
-    fn redacts_its_own_result(&self) -> bool {
-        true
-    }
 }
 
 impl Tool for TerminalTool {
-    fn name(&self) -> &'static str {
-        "terminal"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "terminal"
-    }
-
-    fn description(&self) -> &'static str {
-        DESCRIPTION
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        ARGUMENTS
-    }
-
-    fn schema(&self) -> Value {
-        let offered = ARGUMENTS
-            .iter()
-            .filter(|argument| !NOT_OFFERED.contains(&argument.name));
-        schema_of(&offered.copied().collect::<Vec<_>>())
+    fn spec(&self) -> &'static ToolSpec {
+        &TERMINAL
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        match self.run(Arguments::new(args), context) {
-            Ok(result) => result,
-            Err(report) => report.into_value(),
-        }
+        self.run(Arguments::new(args), context)
+            .unwrap_or_else(NotRunReport::into_value)
     }
 
     fn verdict(&self, args: &Value, _: &CallContext) -> Value {
@@ -207,18 +139,6 @@ impl Tool for TerminalTool {
             ),
         }
         .into_value()
-    }
-
-    fn checks_its_own_arguments(&self) -> bool {
-        true
-    }
-
-    fn bounds_its_own_result(&self) -> bool {
-        true
-    }
-
-    fn redacts_its_own_result(&self) -> bool {
-        true
     }
 }
 
@@ -249,13 +169,16 @@ impl TerminalTool {
         let session = SessionKey::new(context.session_key.clone());
         let interrupt = &context.interrupt;
         if arguments.flag("background") {
-            let request = StartedCommand {
+            let request = StartRequest {
                 command,
                 session: &session,
                 workdir,
+                pty: false,
+                notify: false,
+                watch_patterns: &[],
                 interrupt,
             };
-            return Ok(start(arguments, &request, &self.terminal, &self.notices));
+            return Ok(start(arguments, request, &self.terminal, &self.notices));
         }
         let outcome = self.terminal.run(&CommandRequest {
             command,
@@ -280,9 +203,7 @@ impl TerminalTool {
 
 /// The shell of one conversation, for tools that start where it is.
 pub struct TerminalSession {
-    /// Runs its commands.
     pub terminal: Arc<Terminal>,
-    /// The conversation.
     pub key: SessionKey,
 }
 

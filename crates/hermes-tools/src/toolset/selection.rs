@@ -7,18 +7,14 @@ use hermes_board::WorkerVariables;
 use hermes_config::{Config, Environment};
 use serde_json::Value;
 
-use super::schema::normalised_schema;
 use super::table::{Meaning, basic_toolsets, meaning};
-use crate::context::CallContext;
-use crate::registry::ToolRegistry;
-use crate::tool::Tool;
+use crate::tool::{CallContext, Tool, ToolRegistry, ToolSpec};
 
 /// Names of toolsets as settings or a flag give them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSelection {
-    /// What is on.
     pub names: Vec<String>,
-    /// What is off whatever is on.
+    /// Off whatever is on.
     pub disabled: Vec<String>,
     /// Whether the process is the worker of a card: then the tools of the board are always there.
     pub is_worker: bool,
@@ -47,7 +43,7 @@ impl ToolSelection {
         let mut on: BTreeSet<String> = BTreeSet::new();
         for name in &self.names {
             match meaning(name) {
-                Meaning::All => on.extend(basic_toolsets().map(|(name, _)| name.to_owned())),
+                Meaning::All => on.extend(basic_toolsets().map(str::to_owned)),
                 Meaning::Sets(sets) => on.extend(sets.into_iter().map(str::to_owned)),
                 Meaning::Tool(_) | Meaning::Unknown => {
                     on.insert(name.trim().to_owned());
@@ -68,16 +64,17 @@ impl ToolSelection {
 
     /// Whether a tool is switched on. Whether it can be used here is another question.
     pub fn holds(&self, tool: &dyn Tool) -> bool {
+        let spec = tool.spec();
         let named = |names: &[String]| {
             names.iter().any(|name| match meaning(name) {
                 Meaning::All => true,
-                Meaning::Sets(sets) => sets.contains(&tool.toolset()),
-                Meaning::Tool(single) => single == tool.name(),
+                Meaning::Sets(sets) => sets.contains(&spec.toolset),
+                Meaning::Tool(single) => single == spec.name,
                 // Sets that add-ons and servers bring are not in our table.
-                Meaning::Unknown => name.trim() == tool.toolset(),
+                Meaning::Unknown => name.trim() == spec.toolset,
             })
         };
-        if self.is_worker && tool.toolset() == "kanban" {
+        if self.is_worker && spec.toolset == "kanban" {
             return true;
         }
         named(&self.names) && !named(&self.disabled)
@@ -87,7 +84,9 @@ impl ToolSelection {
     fn unknown(&self, registry: &ToolRegistry) -> Vec<String> {
         let is_known = |name: &String| {
             meaning(name) != Meaning::Unknown
-                || registry.iter().any(|tool| tool.toolset() == name.trim())
+                || registry
+                    .iter()
+                    .any(|tool| tool.spec().toolset == name.trim())
         };
         self.names
             .iter()
@@ -122,22 +121,11 @@ fn platform_list(config: &Config, platform: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A tool as a model is told of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OfferedTool {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does.
-    pub description: &'static str,
-    /// Its arguments, in the dialect all providers understand.
-    pub schema: Value,
-}
-
 /// What a conversation gets.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct ToolOffer {
     /// The tools, in the order of the registry: the same in every request.
-    pub tools: Vec<OfferedTool>,
+    pub tools: Vec<&'static ToolSpec>,
     /// Tools that are switched on and cannot be used here, with the reason.
     pub unavailable: Vec<(&'static str, String)>,
     /// Names of toolsets that do not exist.
@@ -160,12 +148,8 @@ impl ToolRegistry {
         };
         for tool in self.iter().filter(|tool| selection.holds(*tool)) {
             match tool.unavailable(context) {
-                Some(reason) => offer.unavailable.push((tool.name(), reason)),
-                None => offer.tools.push(OfferedTool {
-                    name: tool.name(),
-                    description: tool.description(),
-                    schema: normalised_schema(tool.schema()),
-                }),
+                Some(reason) => offer.unavailable.push((tool.spec().name, reason)),
+                None => offer.tools.push(tool.spec()),
             }
         }
         offer

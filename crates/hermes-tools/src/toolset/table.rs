@@ -1,75 +1,83 @@
 //! What the names of toolsets stand for. A basic set is the one its tools name; the others are made
-//! of these.
+//! of these. Names of the reference are included: a profile may name any of them.
 
-use super::names::TOOLSET_NAMES;
+use std::sync::LazyLock;
 
-/// Sets that tools name themselves, and what they are for.
-const BASIC: &[(&str, &str)] = &[
-    ("browser", "A web browser"),
-    ("clarify", "Questions to the user"),
-    ("code_execution", "Python scripts that call tools"),
-    ("computer_use", "Control of the screen"),
-    ("context_engine", "An add-on's own context"),
-    ("cronjob", "Scheduled work"),
-    ("delegation", "Other agents for parts of the work"),
-    ("discord", "Discord"),
-    ("discord_admin", "Administration of Discord"),
-    ("feishu_doc", "Documents in Feishu"),
-    ("feishu_drive", "Files in Feishu"),
-    ("file", "Reading, writing and searching files"),
-    ("homeassistant", "Home Assistant"),
-    ("image_gen", "Making images"),
-    ("kanban", "The task board"),
-    ("memory", "What is remembered between conversations"),
-    ("messaging", "Messages to people"),
-    ("moa", "Several models answering together"),
-    ("project", "Projects"),
-    ("session_search", "Earlier conversations"),
-    ("skills", "Skills"),
-    ("spotify", "Spotify"),
-    ("terminal", "Commands and processes"),
-    ("todo", "The list of steps of a conversation"),
-    ("tts", "Speech"),
-    ("video", "Understanding videos"),
-    ("video_gen", "Making videos"),
-    ("vision", "Understanding images"),
-    ("web", "Searching and reading the web"),
-    ("x_search", "Search on X"),
-    ("yuanbao", "Yuanbao"),
+/// Sets that tools name themselves, and whether they are on by default. The others cost money, need an
+/// account or do more than users expect, so they are off until they are named.
+const BASIC: &[(&str, bool)] = &[
+    ("browser", true),
+    ("clarify", true),
+    ("code_execution", true),
+    ("computer_use", false),
+    ("context_engine", false),
+    ("cronjob", true),
+    ("delegation", true),
+    ("discord", false),
+    ("discord_admin", false),
+    ("feishu_doc", false),
+    ("feishu_drive", false),
+    ("file", true),
+    ("homeassistant", false),
+    ("image_gen", true),
+    ("kanban", true),
+    ("memory", true),
+    ("messaging", true),
+    ("moa", false),
+    ("project", true),
+    ("session_search", true),
+    ("skills", true),
+    ("spotify", false),
+    ("terminal", true),
+    ("todo", true),
+    ("tts", true),
+    ("video", false),
+    ("video_gen", false),
+    ("vision", true),
+    ("web", true),
+    ("x_search", false),
+    ("yuanbao", false),
 ];
 
-/// The default sets. The others cost money, need an account or do more than users expect, so they are
-/// off until they are named.
-const DEFAULT_SETS: &[&str] = &[
-    "browser",
-    "clarify",
-    "code_execution",
-    "cronjob",
-    "delegation",
-    "file",
-    "image_gen",
-    "kanban",
-    "memory",
-    "messaging",
-    "project",
-    "session_search",
-    "skills",
-    "terminal",
-    "todo",
-    "tts",
-    "vision",
-    "web",
+/// Sets made of others.
+const COMPOSED: &[&str] = &[
+    "coding",
+    "debugging",
+    "hermes-acp",
+    "hermes-api-server",
+    "hermes-bluebubbles",
+    "hermes-cli",
+    "hermes-cron",
+    "hermes-dingtalk",
+    "hermes-discord",
+    "hermes-email",
+    "hermes-feishu",
+    "hermes-gateway",
+    "hermes-homeassistant",
+    "hermes-matrix",
+    "hermes-mattermost",
+    "hermes-qqbot",
+    "hermes-signal",
+    "hermes-slack",
+    "hermes-sms",
+    "hermes-telegram",
+    "hermes-webhook",
+    "hermes-wecom",
+    "hermes-wecom-callback",
+    "hermes-weixin",
+    "hermes-whatsapp",
+    "hermes-yuanbao",
+    "safe",
+    "search",
 ];
 
-/// Names of basic sets, in order, with what they are for.
-pub fn basic_toolsets() -> impl Iterator<Item = (&'static str, &'static str)> {
-    BASIC.iter().copied()
-}
+/// All names. A skill of such a name is a mistake people and models make.
+pub static TOOLSET_NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| basic_toolsets().chain(COMPOSED.iter().copied()).collect());
 
-/// What a basic set is for.
-pub fn toolset_doc(name: &str) -> Option<&'static str> {
-    let found = BASIC.iter().find(|(known, _)| *known == name);
-    found.map(|(_, doc)| *doc)
+/// Names of basic sets, in order.
+pub fn basic_toolsets() -> impl Iterator<Item = &'static str> {
+    BASIC.iter().map(|(name, _)| *name)
 }
 
 /// What a name stands for.
@@ -77,11 +85,8 @@ pub fn toolset_doc(name: &str) -> Option<&'static str> {
 pub(super) enum Meaning {
     /// Every set there is.
     All,
-    /// These basic sets.
     Sets(Vec<&'static str>),
-    /// One tool of a set.
     Tool(&'static str),
-    /// Nothing we know.
     Unknown,
 }
 
@@ -90,11 +95,9 @@ pub(super) fn meaning(name: &str) -> Meaning {
     let name = name.trim().to_lowercase();
     let sets = |names: &[&'static str]| Meaning::Sets(names.to_vec());
     let without = |excluded: &[&str]| {
-        let rest = DEFAULT_SETS
-            .iter()
-            .copied()
-            .filter(|name| !excluded.contains(name));
-        Meaning::Sets(rest.collect())
+        let wanted = |(name, is_default): &&(_, bool)| *is_default && !excluded.contains(name);
+        let rest = BASIC.iter().filter(wanted);
+        Meaning::Sets(rest.map(|(name, _)| *name).collect())
     };
     match name.as_str() {
         "all" | "*" => Meaning::All,
@@ -108,11 +111,11 @@ pub(super) fn meaning(name: &str) -> Meaning {
         }
         "hermes-acp" => without(&["clarify", "cronjob", "image_gen", "messaging", "tts"]),
         "image_tools" => sets(&["image_gen"]),
-        name if name.starts_with("hermes-") && TOOLSET_NAMES.contains(&name) => sets(DEFAULT_SETS),
+        name if name.starts_with("hermes-") && COMPOSED.contains(&name) => without(&[]),
         name => {
             let plain = name.strip_suffix("_tools").unwrap_or(name);
-            let known = BASIC.iter().find(|(basic, _)| *basic == plain);
-            known.map_or(Meaning::Unknown, |(basic, _)| Meaning::Sets(vec![basic]))
+            let known = basic_toolsets().find(|basic| *basic == plain);
+            known.map_or(Meaning::Unknown, |basic| Meaning::Sets(vec![basic]))
         }
     }
 }
@@ -124,11 +127,11 @@ mod tests {
 
     #[test]
     fn every_known_name_means_something() {
-        for name in TOOLSET_NAMES {
+        for name in &*TOOLSET_NAMES {
             assert_ne!(meaning(name), Meaning::Unknown, "{name}");
+            assert_eq!(*name, name.to_lowercase());
         }
-        assert!(DEFAULT_SETS.iter().all(|name| toolset_doc(name).is_some()));
-        assert!(BASIC.is_sorted_by_key(|(name, _)| *name));
+        assert!(basic_toolsets().is_sorted() && COMPOSED.is_sorted());
     }
 
     #[test]

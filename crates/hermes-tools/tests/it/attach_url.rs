@@ -5,11 +5,11 @@ use std::net::TcpListener;
 
 use hermes_board::store::NewTask;
 use hermes_http::Downloads;
-use hermes_tools::KanbanDesk;
+use hermes_tools::BoardAccess;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::board_desk::{BoardStage, refusal};
+use crate::board_stage::{BoardStage, refusal};
 
 /// Answers each request by its path, as many as there are; gives the address.
 fn server(answers: usize) -> String {
@@ -91,13 +91,13 @@ fn what_cannot_be_fetched_is_said_and_nothing_is_attached() {
 fn this_machine_and_its_neighbours_are_out_of_reach() {
     let board = BoardStage::new();
     let own = board.card(NewTask::titled("x"));
-    let desk = KanbanDesk {
+    let access = BoardAccess {
         downloads: Downloads::default(),
-        ..board.desk()
+        ..board.access()
     };
     let url = format!("{}/file.txt", server(0));
     let args = json!({"url": url, "task_id": own});
-    let refused = board.at(desk, "kanban_attach_url", args);
+    let refused = board.with(access, "kanban_attach_url", args);
     assert!(
         refusal(&refused).contains("not on the public web"),
         "{refused}"

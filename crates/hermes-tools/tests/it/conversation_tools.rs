@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hermes_session::{ConversationStep, NewSession, SessionId, SessionMessage, SessionStore};
+use hermes_session::{
+    ConversationStep, MessageRole, NewSession, SessionId, SessionMessage, SessionStore,
+};
 use hermes_tools::{
-    Answerer, CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus,
-    ClarifyQuestion, ClarifyTool, DelegateTool, SessionSearchTool, ToolRegistry,
+    Answerer, CallContext, ChildJob, ChildResult, ChildRunner, ChildStatus, ClarifyQuestion,
+    ClarifyTool, DelegateTool, SessionSearchTool, ToolRegistry,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -17,7 +19,7 @@ use crate::stage::{SECRET, Stage};
 struct Always(Option<&'static str>);
 
 impl Answerer for Always {
-    fn answer(&self, question: &ClarifyQuestion, _: &CallContext) -> Option<String> {
+    fn answer(&self, question: &ClarifyQuestion) -> Option<String> {
         assert!(question.choices.len() <= 4);
         self.0
             .map(|answer| format!("{answer} ({})", question.choices.len()))
@@ -116,7 +118,7 @@ fn one_goal_is_one_agent() {
         goal: "count".to_owned(),
         context: Some("in /srv".to_owned()),
         toolsets: vec!["file".to_owned()],
-        role: ChildRole::Orchestrator,
+        may_delegate: true,
     };
     assert_eq!(*meeting.jobs.lock().unwrap(), [expected]);
 }
@@ -199,7 +201,10 @@ fn conversation(store: &mut SessionStore, turns: usize, word: &str) -> SessionId
             )
             .unwrap();
         let step = ConversationStep {
-            assistant: SessionMessage::assistant(format!("answer {turn}")),
+            assistant: SessionMessage {
+                content: Some(format!("answer {turn}").into()),
+                ..SessionMessage::new(MessageRole::Assistant)
+            },
             results: Vec::new(),
             usage: None,
         };
@@ -275,7 +280,10 @@ fn what_only_a_tool_said_is_found_too() {
     let id = conversation(&mut store, 1, "x");
     let calls = json!([{"id": "c1", "type": "function", "function": {"name": "terminal", "arguments": "{}"}}]);
     let step = ConversationStep {
-        assistant: SessionMessage::calls(None, calls),
+        assistant: SessionMessage {
+            tool_calls: Some(calls),
+            ..SessionMessage::new(MessageRole::Assistant)
+        },
         results: vec![SessionMessage::tool_result(
             "c1",
             "terminal",

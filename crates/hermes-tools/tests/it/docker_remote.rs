@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hermes_terminal::remote::{RemoteError, ScriptOutcome, ScriptRequest, ScriptRunner};
 use hermes_testkit::EngineImage;
-use hermes_tools::{CodeSettings, FixedSession, WriteRules};
+use hermes_tools::{CodeSettings, WriteRules};
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::execute_code::run;
 use crate::remote_scripts::scripts_registry;
 use crate::script_hosts::run_child;
-use crate::stage::Stage;
+use crate::stage::{FixedSession, Stage};
 
 /// A container that goes with the value, and by itself after a while.
 struct Container {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::{identity_of, is_same_live_process};
 use hermes_tools::{
-    ArgKind, Argument, CallContext, CodeSettings, ExecuteCodeTool, RpcEnv, SandboxEnv, ScriptMode,
-    Tool, UnattendedScripts,
+    ArgKind, Argument, CallContext, CodeSettings, ExecuteCodeTool, RpcEnv, SandboxEnv, ScriptGate,
+    ScriptMode, Tool, ToolSpec,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -26,30 +26,43 @@ impl SandboxEnv for PlainEnv {
     }
 }
 
+/// Lets every script run.
+pub(crate) struct ApproveAll;
+
+impl ScriptGate for ApproveAll {
+    fn decide(&self, _: &str, _: &CallContext) -> Result<(), Value> {
+        Ok(())
+    }
+}
+
+/// Lets no script run.
+struct DenyAll;
+
+impl ScriptGate for DenyAll {
+    fn decide(&self, _: &str, _: &CallContext) -> Result<(), Value> {
+        Err(json!({"status": "blocked", "error": "BLOCKED", "pattern_key": "execute_code"}))
+    }
+}
+
 /// Stands for the terminal: says what it was given, and can take its time.
 pub(crate) struct FakeTerminal;
 
 impl Tool for FakeTerminal {
-    fn name(&self) -> &'static str {
-        "terminal"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "terminal"
-    }
-
-    fn description(&self) -> &'static str {
-        "Says what it was given."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::required("command", ArgKind::Text, "Text."),
-            Argument::optional("background", ArgKind::Flag, "Text."),
-            Argument::optional("pty", ArgKind::Flag, "Text."),
-            Argument::optional("watch_patterns", ArgKind::Texts, "Text."),
-        ];
-        ARGUMENTS
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "terminal",
+                toolset: "terminal",
+                description: "Says what it was given.",
+                arguments: &[
+                    Argument::required("command", ArgKind::Text, "Text."),
+                    Argument::optional("background", ArgKind::Flag, "Text."),
+                    Argument::optional("pty", ArgKind::Flag, "Text."),
+                    Argument::optional("watch_patterns", ArgKind::Texts, "Text."),
+                ],
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -70,11 +83,7 @@ impl Tool for FakeTerminal {
 }
 
 pub(crate) fn stage_with(settings: CodeSettings) -> Stage {
-    let tool = ExecuteCodeTool::new(
-        settings,
-        Arc::new(PlainEnv),
-        Arc::new(UnattendedScripts::Approve),
-    );
+    let tool = ExecuteCodeTool::new(settings, Arc::new(PlainEnv), Arc::new(ApproveAll));
     Stage::with(files_registry().with(FakeTerminal).with(tool))
 }
 
@@ -400,7 +409,7 @@ fn the_gate_stands_before_the_interpreter() {
     let tool = ExecuteCodeTool::new(
         CodeSettings::default(),
         Arc::new(PlainEnv),
-        Arc::new(UnattendedScripts::Deny),
+        Arc::new(DenyAll),
     );
     let stage = Stage::with(files_registry().with(tool));
     let result = run(&stage, "open('ran', 'w')");

@@ -3,11 +3,11 @@
 use hermes_board::model::{Assignee, WorkspaceKind};
 use hermes_board::store::NewTask;
 use hermes_board::{ChatAddress, NewSubscription};
-use hermes_tools::KanbanDesk;
+use hermes_tools::BoardAccess;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::board_desk::{BoardStage, refusal, worker_variables};
+use crate::board_stage::{BoardStage, refusal, worker_variables};
 
 fn card(title: &str, assignee: &str) -> NewTask {
     NewTask {
@@ -113,17 +113,17 @@ fn a_worker_files_in_its_own_name_tenant_and_workspace() {
         ..card("own", "coder")
     });
     let run = board.claimed(&own);
-    let desk = KanbanDesk {
+    let access = BoardAccess {
         worker: Some(worker_variables(&own, Some(run), None)),
         tenant: Some("acme".to_owned()),
-        ..board.desk()
+        ..board.access()
     };
     let task_of = |made: &Value| {
         let id = hermes_board::model::TaskId::from(made["task_id"].as_str().unwrap());
         board.task(&id)
     };
-    let made = board.at(
-        desk.clone(),
+    let made = board.with(
+        access.clone(),
         "kanban_create",
         json!({"title": "next", "assignee": "x"}),
     );
@@ -132,7 +132,7 @@ fn a_worker_files_in_its_own_name_tenant_and_workspace() {
     assert_eq!(task.workspace_path.as_deref(), Some("/srv/site"));
     let named =
         json!({"title": "own", "assignee": "x", "workspace_kind": "scratch", "tenant": "b"});
-    let task = task_of(&board.at(desk, "kanban_create", named));
+    let task = task_of(&board.with(access, "kanban_create", named));
     assert_eq!(task.workspace(), Some(WorkspaceKind::Scratch));
     assert_eq!(
         (task.workspace_path, task.tenant.as_deref()),
@@ -154,12 +154,12 @@ fn the_chat_that_files_a_card_follows_it() {
             notifier_profile: Some("coder".to_owned()),
         })
     };
-    let desk = KanbanDesk {
+    let access = BoardAccess {
         follower: follower("telegram"),
-        ..board.desk()
+        ..board.access()
     };
-    let made = board.at(
-        desk,
+    let made = board.with(
+        access,
         "kanban_create",
         json!({"title": "x", "assignee": "a"}),
     );
@@ -167,12 +167,12 @@ fn the_chat_that_files_a_card_follows_it() {
     let subscriptions = board.store().subscriptions(None).unwrap();
     assert_eq!(subscriptions[0].chat_id, "42");
     // What cannot be followed is filed all the same.
-    let desk = KanbanDesk {
+    let access = BoardAccess {
         follower: follower(" "),
-        ..board.desk()
+        ..board.access()
     };
-    let made = board.at(
-        desk,
+    let made = board.with(
+        access,
         "kanban_create",
         json!({"title": "x", "assignee": "a"}),
     );

@@ -5,7 +5,7 @@ use hermes_board::store::{Applied, BoardStore, NewTask, ResolvedWorkspace};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::board_desk::{BoardStage, refusal};
+use crate::board_stage::{BoardStage, refusal};
 use crate::stage::SECRET;
 
 fn filed(board: &BoardStage) -> TaskId {

@@ -4,12 +4,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use hermes_tools::{FixedSession, WriteRules, keep_result, readable};
+use hermes_tools::{WriteRules, keep_result, readable};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use crate::script_hosts::Programs;
-use crate::stage::{Stage, files_registry};
+use crate::stage::{FixedSession, Stage, files_registry};
 
 /// A session whose temporary files are below the stage, in a directory where it may not write.
 fn stage() -> Stage {

@@ -3,11 +3,11 @@
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod attach_url;
-mod board_desk;
+mod board_stage;
 mod conversation_tools;
 mod docker_remote;
 mod execute_code;

@@ -1,7 +1,7 @@
 //! What every tool gets from the registry.
 
 use hermes_tools::{
-    ArgKind, Argument, CallContext, MAX_RESULT_CHARS, Tool, ToolRegistry, is_failure,
+    ArgKind, Argument, CallContext, MAX_RESULT_CHARS, Tool, ToolRegistry, ToolSpec, is_failure,
 };
 use serde_json::{Value, json};
 
@@ -10,21 +10,16 @@ use crate::stage::{SECRET, Stage};
 struct Echo;
 
 impl Tool for Echo {
-    fn name(&self) -> &'static str {
-        "echo"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "test"
-    }
-
-    fn description(&self) -> &'static str {
-        "Says what it was told."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[Argument::required("text", ArgKind::Text, "What to say.")];
-        ARGUMENTS
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "echo",
+                toolset: "test",
+                description: "Says what it was told.",
+                arguments: &[Argument::required("text", ArgKind::Text, "What to say.")],
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
 
     fn call(&self, args: &Value, _: &CallContext) -> Value {

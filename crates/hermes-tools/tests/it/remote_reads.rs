@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
-use hermes_tools::{FixedSession, WriteRules};
+use hermes_tools::WriteRules;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::script_hosts::{Programs, Unreachable};
-use crate::stage::{SECRET, Stage, files_registry};
+use crate::stage::{FixedSession, SECRET, Stage, files_registry};
 
 /// A result without the directory of its test.
 pub(crate) fn anywhere(stage: &Stage, result: &Value) -> Value {

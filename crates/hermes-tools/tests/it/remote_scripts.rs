@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FixedSession, RpcEnv, SandboxEnv, ScriptMode,
-    ToolRegistry, UnattendedScripts, WriteRules,
+    CallContext, CodeSettings, ExecuteCodeTool, RpcEnv, SandboxEnv, ScriptMode, ToolRegistry,
+    WriteRules,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::execute_code::{FakeTerminal, printed, run};
+use crate::execute_code::{ApproveAll, FakeTerminal, printed, run};
 use crate::script_hosts::{Programs, ShellHost, program};
-use crate::stage::{SECRET, Stage, files_registry};
+use crate::stage::{FixedSession, SECRET, Stage, files_registry};
 
 /// Has a variable for scripts elsewhere, and must not be asked for those of this machine.
 struct Elsewhere;
@@ -34,7 +34,7 @@ impl SandboxEnv for Elsewhere {
 }
 
 pub(crate) fn scripts_registry(settings: CodeSettings) -> ToolRegistry {
-    let gate = Arc::new(UnattendedScripts::Approve);
+    let gate = Arc::new(ApproveAll);
     let tool = ExecuteCodeTool::new(settings, Arc::new(Elsewhere), gate);
     files_registry().with(FakeTerminal).with(tool)
 }

@@ -1,5 +1,6 @@
 //! A private place for one test: home, working directory, registry, context.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_terminal::remote::ScriptRunner;
 use hermes_tools::{
-    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, PatchTool,
-    ReadFileTool, RemoteFiles, SearchFilesTool, ToolRegistry, WriteFileTool, WriteGuard,
+    CallContext, CrossProfile, FileLedger, Filesystem, HostFiles, PatchTool, ReadFileTool,
+    RemoteFiles, SearchFilesTool, SessionState, ToolRegistry, WriteFileTool, WriteGuard,
     WriteRules,
 };
 use serde_json::Value;
@@ -22,6 +23,24 @@ pub(crate) const SECRET: &str = "canary-5f1d2c9e7b";
 pub(crate) struct Stage {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) context: CallContext,
+}
+
+/// A session that never changes.
+#[derive(Default)]
+pub(crate) struct FixedSession {
+    pub(crate) cwd: PathBuf,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+impl SessionState for FixedSession {
+    fn cwd(&self) -> PathBuf {
+        self.cwd.clone()
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let found = self.variables.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.clone())
+    }
 }
 
 /// Follows links and refuses one directory, as the real guard refuses many.
@@ -68,7 +87,7 @@ impl Stage {
 
     /// The same with the files of a place.
     pub(crate) fn moved_to(mut self, place: Arc<dyn ScriptRunner>, rules: WriteRules) -> Self {
-        self.context.filesystem = Filesystem::on_remote_host(RemoteFiles::new(place, rules));
+        self.context.filesystem = Filesystem::from(RemoteFiles::new(place, rules));
         // Nothing of this machine may have a say.
         self.context.child_home = PathBuf::from("/nonexistent");
         self
@@ -88,7 +107,7 @@ impl Stage {
                 variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
             }),
             child_home: root.join("home"),
-            filesystem: Filesystem::on_this_machine(HostFiles {
+            filesystem: Filesystem::from(HostFiles {
                 home: root.join("home"),
                 private_homes: PrivateHomes {
                     accounts: Vec::new(),

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use hermes_config::{Config, Environment, Sources};
 use hermes_tools::{
-    ClarifyTool, DelegateTool, KanbanDesk, PatchTool, ReadFileTool, SearchFilesTool,
+    BoardAccess, ClarifyTool, DelegateTool, PatchTool, ReadFileTool, SearchFilesTool,
     SessionSearchTool, TodoTool, Tool, ToolReach, ToolRegistry, ToolSelection, WriteFileTool,
     kanban_tools,
 };
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::board_desk::{BoardStage, worker_variables};
+use crate::board_stage::{BoardStage, worker_variables};
 
 fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolSelection {
     let home = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolS
     ToolSelection::resolve(&config, &env, "cli", flag)
 }
 
-fn registry(desk: KanbanDesk, home: &Path) -> ToolRegistry {
+fn registry(access: BoardAccess, home: &Path) -> ToolRegistry {
     let registry = ToolRegistry::default()
         .with(ReadFileTool::default())
         .with(WriteFileTool)
@@ -33,9 +33,7 @@ fn registry(desk: KanbanDesk, home: &Path) -> ToolRegistry {
         .with(SessionSearchTool {
             home: home.to_owned(),
         });
-    kanban_tools(desk)
-        .into_iter()
-        .fold(registry, ToolRegistry::with)
+    kanban_tools(access).fold(registry, ToolRegistry::with)
 }
 
 const FILES: [&str; 4] = ["read_file", "write_file", "patch", "search_files"];
@@ -76,11 +74,11 @@ fn what_is_switched_off_everywhere_is_off() {
 #[test]
 fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
     let board = BoardStage::new();
-    let desk = KanbanDesk {
+    let access = BoardAccess {
         is_orchestrator: false,
-        ..board.desk()
+        ..board.access()
     };
-    let registry = registry(desk, &board.stage.root("hermes"));
+    let registry = registry(access, &board.stage.root("hermes"));
     let offered = |yaml: &str, flag: Option<&str>| {
         registry.offer(&resolved(yaml, &[], flag), &board.stage.context)
     };
@@ -111,10 +109,10 @@ fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
 #[test]
 fn a_worker_always_has_its_card() {
     let board = BoardStage::new();
-    let worker = KanbanDesk {
+    let worker = BoardAccess {
         worker: Some(worker_variables(&"t_1".into(), None, None)),
         is_orchestrator: false,
-        ..board.desk()
+        ..board.access()
     };
     let registry = registry(worker, &board.stage.root("hermes"));
     let selection = resolved(
@@ -136,13 +134,14 @@ fn a_worker_always_has_its_card() {
 #[test]
 fn schemas_are_plain_and_the_same_every_time() {
     let board = BoardStage::new();
-    let registry = registry(board.desk(), &board.stage.root("hermes"));
+    let registry = registry(board.access(), &board.stage.root("hermes"));
     let selection = resolved("", &[], Some("all"));
     let offer = registry.offer(&selection, &board.stage.context);
     assert_eq!(offer, registry.offer(&selection, &board.stage.context));
     for tool in &offer.tools {
-        assert_eq!(tool.schema["type"], "object", "{}", tool.name);
-        let fields = tool.schema["properties"].as_object().unwrap();
+        let schema = tool.schema();
+        assert_eq!(schema["type"], "object", "{}", tool.name);
+        let fields = schema["properties"].as_object().unwrap();
         for (name, field) in fields {
             assert!(field["type"].is_string(), "{}.{name}", tool.name);
             assert!(field["description"].is_string(), "{}.{name}", tool.name);
@@ -155,8 +154,8 @@ fn schemas_are_plain_and_the_same_every_time() {
 #[test]
 fn what_board_tools_require_is_what_the_chapter_says() {
     let board = BoardStage::new();
-    for tool in kanban_tools(board.desk()) {
-        let required: &[&str] = match tool.name() {
+    for tool in kanban_tools(board.access()) {
+        let required: &[&str] = match tool.spec().name {
             "kanban_block" => &["reason"],
             "kanban_comment" => &["task_id", "body"],
             "kanban_create" => &["title", "assignee"],
@@ -166,29 +165,33 @@ fn what_board_tools_require_is_what_the_chapter_says() {
             "kanban_attach_url" => &["url"],
             _ => &[],
         };
-        let schema = tool.schema();
+        let schema = tool.spec().schema();
         let said: Vec<&str> = schema["required"]
             .as_array()
             .unwrap()
             .iter()
             .filter_map(Value::as_str)
             .collect();
-        assert_eq!(said, required, "{}", tool.name());
-        assert!(schema["properties"]["board"].is_object(), "{}", tool.name());
+        assert_eq!(said, required, "{}", tool.spec().name);
+        assert!(
+            schema["properties"]["board"].is_object(),
+            "{}",
+            tool.spec().name
+        );
     }
 }
 
 #[test]
 fn what_may_run_side_by_side_is_known_of_every_tool() {
     let board = BoardStage::new();
-    let registry = registry(board.desk(), &board.stage.root("hermes"));
+    let registry = registry(board.access(), &board.stage.root("hermes"));
     for tool in registry.iter() {
-        let reach = match tool.name() {
+        let reach = match tool.spec().name {
             "read_file" => ToolReach::ReadsPath,
             "write_file" | "patch" => ToolReach::ChangesPath,
             "search_files" | "session_search" => ToolReach::ReadOnly,
             _ => ToolReach::Anything,
         };
-        assert_eq!(tool.reach(), reach, "{}", tool.name());
+        assert_eq!(tool.spec().reach, reach, "{}", tool.spec().name);
     }
 }

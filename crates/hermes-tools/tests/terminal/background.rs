@@ -32,7 +32,7 @@ impl World {
         self.process(json!({"action": "wait", "session_id": id, "timeout": 20}))
     }
 
-    fn notices(&self) -> Vec<hermes_terminal::background::Notice> {
+    pub(crate) fn notices(&self) -> Vec<hermes_terminal::background::Notice> {
         self.terminal
             .processes()
             .drain_notices(&SessionKey::new("main"))
@@ -43,12 +43,12 @@ impl World {
         serde_json::from_str(&text).unwrap()
     }
 
-    fn idle(&self) {
-        assert!(
-            self.terminal
-                .processes()
-                .wait_until_idle(None, Duration::from_secs(20))
-        );
+    /// Waits until every process of the session has ended, without being shown the end of any.
+    pub(crate) fn idle(&self) {
+        let processes = self.terminal.processes_of(&SessionKey::new("main"));
+        eventually("every process has ended", || {
+            processes.list(0).iter().all(|one| one.ending.is_some())
+        });
     }
 }
 
@@ -108,7 +108,7 @@ fn exit_codes_come_through_and_there_is_no_noise() {
     world
         .terminal
         .processes()
-        .kill_all(None, "kill_all", Duration::from_secs(1));
+        .kill_started("stop", Duration::from_secs(1));
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn without_grace_there_is_only_a_request() {
         world
             .terminal
             .processes()
-            .kill_all(None, "stop", Duration::from_millis(100)),
+            .kill_started("stop", Duration::from_millis(100)),
         1
     );
 }
@@ -355,28 +355,16 @@ fn waiting_is_bounded_and_can_be_interrupted() {
 }
 
 #[test]
-fn a_session_sees_its_own_processes_and_those_of_its_sub_agents() {
+fn a_session_sees_its_own_processes_and_no_others() {
     // check 28
     let world = World::new();
-    world.run("true");
-    let key = SessionKey::new;
-    world
-        .terminal
-        .sessions()
-        .fork(&key("main"), &key("main/sub"), &world.path("work"));
-    let result = world.call_in(
-        "main/sub",
-        json!({"command": "sleep 60 # correct-horse-battery-staple", "background": true}),
-    );
-    let id = result["session_id"].as_str().unwrap();
-    for session in ["main", "main/sub"] {
-        let listed = world.process_in(session, json!({"action": "list"}));
-        let row = &listed["processes"][0];
-        assert_eq!(row["session_id"], id, "{session}");
-        assert_eq!(row["command"], "sleep 60 # ***");
-        assert_eq!(row["status"], "running");
-        assert_eq!(row["started_at"].as_str().unwrap().len(), 19);
-    }
+    let id = &world.start("sleep 60 # correct-horse-battery-staple");
+    let listed = world.process(json!({"action": "list"}));
+    let row = &listed["processes"][0];
+    assert_eq!(row["session_id"], *id);
+    assert_eq!(row["command"], "sleep 60 # ***");
+    assert_eq!(row["status"], "running");
+    assert_eq!(row["started_at"].as_str().unwrap().len(), 19);
     assert_eq!(
         world.process_in("other", json!({"action": "list"})),
         json!({"processes": []})
@@ -385,20 +373,8 @@ fn a_session_sees_its_own_processes_and_those_of_its_sub_agents() {
         let answer = world.process_in("other", json!({"action": action, "session_id": id}));
         assert_eq!(answer["status"], "not_found", "{action}");
     }
-    assert_eq!(
-        world
-            .terminal
-            .processes()
-            .kill_all(Some(&key("other")), "stop", Duration::ZERO),
-        0
-    );
-    assert_eq!(
-        world
-            .terminal
-            .processes()
-            .kill_all(Some(&key("main")), "stop", Duration::from_secs(1)),
-        1
-    );
+    let grace = Duration::from_secs(1);
+    assert_eq!(world.terminal.processes().kill_started("stop", grace), 1);
 }
 
 #[test]
@@ -410,13 +386,8 @@ fn the_sixty_fifth_is_refused_and_makes_no_difference() {
     let refused = world.call(json!({"command": "sleep 300", "background": true}));
     assert_eq!(refused["status"], "error");
     assert!(refused["error"].as_str().unwrap().contains("64"));
-    assert_eq!(
-        world
-            .terminal
-            .processes()
-            .kill_all(None, "kill_all", Duration::from_secs(1)),
-        64
-    );
+    let grace = Duration::from_secs(1);
+    assert_eq!(world.terminal.processes().kill_started("stop", grace), 64);
     assert_eq!(world.wait(&world.start("true"))["exit_code"], 0);
 }
 

@@ -5,7 +5,6 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -74,16 +73,8 @@ fn foreground_dies_with_hermes_and_background_does_not() {
     let home = PathBuf::from(std::fs::read_to_string(path("home")).unwrap());
     let world = World::over(&home);
     assert_eq!(world.terminal.processes().recover().unwrap(), 1);
-    assert!(
-        world
-            .terminal
-            .processes()
-            .wait_until_idle(None, Duration::from_secs(20))
-    );
-    let notices = world
-        .terminal
-        .processes()
-        .drain_notices(&hermes_terminal::SessionKey::new("main"));
+    world.idle();
+    let notices = world.notices();
     assert_eq!(notices.len(), 1);
     assert!(
         notices[0].message().contains("(exit code 6)"),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_terminal::SessionKey;
 use hermes_terminal::shell::ShellFinder;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -151,16 +150,6 @@ fn sessions_do_not_see_each_other_and_sub_agents_start_from_their_parent() {
         run("b", "echo $MINE $(basename $PWD) $HERMES_SESSION_ID; f"),
         "b2 b b\nf-b"
     );
-    let key = SessionKey::new;
-    world
-        .terminal
-        .sessions()
-        .fork(&key("a"), &key("a/sub"), &world.path("work"));
-    assert_eq!(
-        run("a/sub", "echo $MINE $(basename $PWD); export MINE=sub; f"),
-        "a2 a\nf-a"
-    );
-    assert_eq!(run("a", "echo $MINE"), "a2");
 }
 
 #[test]

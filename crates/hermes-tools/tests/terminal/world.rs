@@ -17,10 +17,23 @@ use hermes_terminal::{
     CommandApprover, CommandDecision, CommandKind, SudoSupport, Terminal, TerminalSettings,
 };
 use hermes_tools::{
-    CallContext, CrossProfile, Filesystem, FixedSession, HostFiles, NoticeSupport, ProcessTool,
+    CallContext, CrossProfile, Filesystem, HostFiles, NoticeSupport, ProcessTool, SessionState,
     TerminalTool, Tool, ToolConversation, WriteGuard,
 };
 use serde_json::{Value, json};
+
+/// The file tools are not used here.
+struct NoSession;
+
+impl SessionState for NoSession {
+    fn cwd(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn variable(&self, _: &str) -> Option<OsString> {
+        None
+    }
+}
 
 /// Variables as a plain environment with the session's overlay on top.
 pub(crate) struct PlainEnv {
@@ -205,9 +218,9 @@ impl World {
         CallContext {
             session_key: session.to_owned(),
             conversation: ToolConversation::default(),
-            session: Arc::new(FixedSession::default()),
+            session: Arc::new(NoSession),
             child_home: self.path("user"),
-            filesystem: Filesystem::on_this_machine(HostFiles {
+            filesystem: Filesystem::from(HostFiles {
                 home: self.path("user"),
                 private_homes: PrivateHomes::default(),
                 write_guard: Arc::new(AllowAll),

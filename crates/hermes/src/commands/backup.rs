@@ -20,10 +20,10 @@ pub(crate) struct Args {
     /// File or directory to write to (default: your home directory)
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Only a snapshot of the essentials, kept inside the home
+    /// Only take a snapshot of the essentials, stored inside the home
     #[arg(short, long)]
     quick: bool,
-    /// A word for the name of the snapshot
+    /// Label to include in the name of the snapshot
     #[arg(short, long, value_name = "LABEL", requires = "quick")]
     label: Option<String>,
 }
@@ -43,50 +43,40 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     progress.clear();
     let report = report?;
     say(context, &report)?;
-    if report.is_complete() {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(report.is_complete())
 }
 
 fn say(context: &Context, report: &BackupReport) -> Result<()> {
-    let printer = &context.printer;
     for large in &report.too_large {
-        printer.warn(
-            format!(
-                "left out {}: {} is over the limit",
-                large.path.display(),
-                human_size(large.size)
-            ),
-            Some("HERMES_BACKUP_MAX_FILE_MB raises the limit; 0 means none"),
-        )?;
+        context.warn(format!(
+            "left out {}: {} is over the limit",
+            large.path.display(),
+            human_size(large.size)
+        ))?;
+        context.hint("raise the limit with HERMES_BACKUP_MAX_FILE_MB; 0 means no limit")?;
     }
     for failed in &report.failed {
-        printer.warn(
-            format!(
-                "could not back up {}: {}",
-                failed.path.display(),
-                failed.reason
-            ),
-            None,
-        )?;
+        context.warn(format!(
+            "could not back up {}: {}",
+            failed.path.display(),
+            failed.reason
+        ))?;
     }
     let what = format!(
-        "{} ({} files, {} before packing, {} now)",
+        "{} ({} files, {} uncompressed, {} compressed)",
         report.path.display(),
         report.files,
         human_size(report.bytes),
         human_size(report.size)
     );
     if report.is_complete() {
-        printer.line(format!("✓ Backup written to {what}"))?;
-        printer.line(format!(
+        context.line(format!("✓ Backup written to {what}"))?;
+        context.line(format!(
             "  Restore it with: hermes import {}",
             report.path.display()
         ))?;
     } else {
-        printer.note(format!(
+        context.note(format!(
             "Backup incomplete: {} of the files above are missing from {what}",
             report.failed.len()
         ))?;
@@ -97,7 +87,7 @@ fn say(context: &Context, report: &BackupReport) -> Result<()> {
 fn quick(args: &Args, context: &Context) -> Result<()> {
     if args.output.is_some() {
         return Err(CommandError::usage(
-            "--quick keeps its snapshot in the home; leave out -o",
+            "--quick stores its snapshot in the home and cannot be used with -o",
         ));
     }
     let request = QuickRequest {
@@ -106,29 +96,21 @@ fn quick(args: &Args, context: &Context) -> Result<()> {
         now: jiff::Timestamp::now(),
     };
     let report = create_quick(&request)?;
-    let printer = &context.printer;
     for failed in &report.failed {
-        printer.warn(
-            format!(
-                "could not keep {}: {}",
-                failed.path.display(),
-                failed.reason
-            ),
-            None,
-        )?;
+        context.warn(format!(
+            "could not save {}: {}",
+            failed.path.display(),
+            failed.reason
+        ))?;
     }
-    printer.line(format!(
+    context.line(format!(
         "✓ Snapshot {} ({} files, {}) in {}",
         report.id,
         report.files,
         human_size(report.bytes),
         context.display(&report.path)
     ))?;
-    if report.failed.is_empty() {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(report.failed.is_empty())
 }
 
 fn output_path(args: &Args, context: &Context) -> PathBuf {
@@ -138,11 +120,7 @@ fn output_path(args: &Args, context: &Context) -> PathBuf {
         None => context.location.user_home.join(name),
         Some(given) if given.is_dir() => given.join(name),
         Some(given) if given.extension().is_some_and(|e| e == "zip") => given.clone(),
-        Some(given) => {
-            let mut file = given.clone().into_os_string();
-            file.push(".zip");
-            PathBuf::from(file)
-        }
+        Some(given) => given.with_added_extension("zip"),
     }
 }
 
@@ -152,7 +130,7 @@ fn max_file_bytes(context: &Context) -> Result<Option<u64>> {
         None => DEFAULT_MAX_MB,
         Some(text) => text.parse().map_err(|_| {
             CommandError::user(format!(
-                "{} is '{text}', which is not a number of megabytes",
+                "{} must be a number of megabytes, not '{text}'",
                 var.name
             ))
         })?,

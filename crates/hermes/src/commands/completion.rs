@@ -2,30 +2,24 @@
 
 use clap_complete::Shell;
 
+use super::named;
 use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Shell to write the script for
-    #[arg(value_enum)]
-    shell: Supported,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Supported {
-    Bash,
-    Zsh,
-    Fish,
+    #[arg(value_parser = named([("bash", Shell::Bash), ("zsh", Shell::Zsh), ("fish", Shell::Fish)]))]
+    shell: Shell,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
-    let shell = match args.shell {
-        Supported::Bash => Shell::Bash,
-        Supported::Zsh => Shell::Zsh,
-        Supported::Fish => Shell::Fish,
-    };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::command(), "hermes", &mut script);
-    Ok(context.printer.out(&String::from_utf8_lossy(&script))?)
+    clap_complete::generate(
+        args.shell,
+        &mut (context.command_tree)(),
+        "hermes",
+        &mut script,
+    );
+    context.out(&String::from_utf8_lossy(&script))
 }

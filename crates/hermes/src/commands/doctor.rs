@@ -1,9 +1,8 @@
 //! `hermes doctor`: checks as a table or as JSON. Read-only without `--fix`. With `--child-env`, the
 //! receipt of a child environment instead.
 
-use hermes_proc::SpawnClass;
 use hermes_proc::env::{Fate, Receipt, ReceiptRow};
-use hermes_terminal::environment::Circumstances;
+use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 use serde_json::json;
 
 use crate::context::Context;
@@ -13,13 +12,14 @@ use crate::ui::{Mark, Table, cut, heading};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mend what can be mended safely
+    /// Fix what can be fixed safely
     #[arg(long)]
     fix: bool,
-    /// Look at the child environments of every profile
+    /// Check the child environments of every profile
     #[arg(long)]
     all_profiles: bool,
-    /// Show which variables children of a class get, and why (A to G; A if no class is given)
+    /// Show which variables child processes of a class get, and why (A to G; A if no class is
+    /// given)
     #[arg(
         long,
         value_name = "CLASS",
@@ -46,19 +46,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     let problems = rows.iter().filter(|row| row.mark == Mark::Problem).count();
     if args.json {
-        context.printer.json(&json!({
+        context.json(&json!({
             "ok": problems == 0,
             "fixed": fixed,
-            "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
+            "rows": rows,
         }))?;
     } else {
         print(context, &rows, &fixed)?;
     }
-    if problems == 0 {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(problems == 0)
 }
 
 /// Columns of a name; with fate and rule a line has at most 80.
@@ -67,20 +63,17 @@ const NAME_WIDTH: usize = 34;
 fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> {
     let builder = context.environment();
     for warning in builder.warnings() {
-        context.printer.warn(warning, None)?;
+        context.warn(warning)?;
     }
-    let circumstances = Circumstances {
+    let plan = EnvPlan::build(&EnvRequest {
         // The agent's commands are told apart by it; a real one is random.
         exec_id: runs_for_agent(class).then_some("0000000000000000"),
-        ..Circumstances::default()
-    };
-    let plan = builder.plan(class, &circumstances);
+        ..builder.request(class)
+    });
     if as_json {
-        context.printer.json(&plan.receipt().to_json())?;
+        context.json(&plan.receipt().to_json())?;
     } else {
-        context
-            .printer
-            .out(&child_env_table(context, plan.receipt()))?;
+        context.out(&child_env_table(context, plan.receipt()))?;
     }
     Ok(())
 }
@@ -111,7 +104,7 @@ fn child_env_table(context: &Context, receipt: &Receipt) -> String {
     let count = |fate| receipt.count(fate);
     format!(
         "{}\n\n{}\n{} stripped, {} set, {} kept. Values are never shown.\n",
-        heading(&context.printer, &title),
+        heading(context.printer, &title),
         table.render(),
         count(Fate::Stripped),
         count(Fate::Set),
@@ -125,11 +118,11 @@ fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
     for row in rows {
         if row.section != section {
             section = row.section;
-            out.push_str(&format!("{}\n", heading(&context.printer, section)));
+            out.push_str(&format!("{}\n", heading(context.printer, section)));
         }
         out.push_str(&format!(
             "  {} {}\n",
-            row.mark.painted(&context.printer),
+            row.mark.painted(context.printer),
             row.text
         ));
         for hint in &row.hints {
@@ -147,13 +140,13 @@ fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
     if issues.is_empty() {
         out.push_str("No problems found.\n");
     } else {
-        out.push_str(&format!("{} to mend:\n", issues.len()));
+        out.push_str(&format!("{} to fix:\n", issues.len()));
         for (number, row) in issues.iter().enumerate() {
             out.push_str(&format!("  {}. {}\n", number + 1, row.text));
         }
         if rows.iter().any(|row| row.fix.is_some()) {
-            out.push_str("`hermes doctor --fix` mends what can be mended safely.\n");
+            out.push_str("`hermes doctor --fix` fixes what can be fixed safely.\n");
         }
     }
-    Ok(context.printer.out(&out)?)
+    context.out(&out)
 }

@@ -6,6 +6,7 @@ use hermes_secret::display_mask;
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::facts;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -19,14 +20,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let mut out = String::from("--- hermes dump ---\n");
     let (model, provider) = config.model();
     let rows = [
-        ("version", super::version::SHORT.to_owned()),
+        ("version", facts::VERSION.to_owned()),
         ("os", operating_system()),
-        ("install_method", crate::doctor::install_method(context)),
+        ("install_method", facts::install_method(context)),
         ("profile", context.location.profile_label().to_owned()),
         ("hermes_home", context.display(&context.location.home)),
         ("model", model.unwrap_or("(not set)").to_owned()),
         ("provider", provider.unwrap_or("(auto)").to_owned()),
-        ("terminal", crate::doctor::terminal_backend(context)),
+        ("terminal", facts::terminal_backend(context)),
     ];
     for (label, value) in rows {
         out.push_str(&format!("{:<18}{value}\n", format!("{label}:")));
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         out.push_str(&format!("  {:<20}{value}\n", format!("{label}:")));
     }
     out.push_str("--- end dump ---\n");
-    Ok(context.printer.out(&out)?)
+    context.out(&out)
 }
 
 fn features(context: &Context) -> Vec<(&'static str, String)> {
@@ -61,30 +62,19 @@ fn features(context: &Context) -> Vec<(&'static str, String)> {
         "" => "built-in",
         name => name,
     };
-    let gateway = gateway_pid(home);
-    let platforms = crate::doctor::configured_platforms(context);
+    let platforms = facts::configured_platforms(context);
+    let platforms = match platforms.as_slice() {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let gateway = gateway_pid(home).map_or("stopped", |_| "running");
     vec![
         ("toolsets", config.texts("toolsets").join(", ")),
         ("mcp_servers", count("mcp_servers").to_string()),
         ("memory_provider", memory.to_owned()),
-        (
-            "gateway",
-            if gateway.is_some() {
-                "running"
-            } else {
-                "stopped"
-            }
-            .to_owned(),
-        ),
-        (
-            "platforms",
-            if platforms.is_empty() {
-                "none".to_owned()
-            } else {
-                platforms.join(", ")
-            },
-        ),
-        ("cron_jobs", crate::doctor::cron_jobs(context).to_string()),
+        ("gateway", gateway.to_owned()),
+        ("platforms", platforms),
+        ("cron_jobs", facts::cron_jobs(context).to_string()),
         ("skills", count_skills(home).to_string()),
     ]
 }

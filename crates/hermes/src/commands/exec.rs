@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::signal_watch::SignalWatch;
+use crate::signal_watch::{END_LIMIT, SignalWatch};
 use crate::tool_access;
 use crate::ui::Asked;
 
@@ -21,135 +21,142 @@ const MISSING_PART: u8 = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directory for this command
+    /// Directory to run the command in
     #[arg(long, value_name = "DIR")]
     workdir: Option<String>,
-    /// Seconds it may take; then it is stopped and the exit code is 124
+    /// Timeout in seconds; the command is then stopped and the exit code is 124
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
     /// Conversation the command belongs to
     #[arg(long, value_name = "KEY", default_value = "cli")]
     session: String,
-    /// Where it runs, instead of the setting terminal.backend
+    /// Backend to use instead of the one in terminal.backend
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
-    /// Task whose container it runs in, instead of the one all tasks share
+    /// Task whose container to use, instead of the one all tasks share
     #[arg(long, value_name = "ID")]
     task: Option<String>,
     /// Print the tool's result as JSON instead of the output
     #[arg(long)]
     json: bool,
-    /// The command: one argument is a line for the shell, several are a program with its arguments
+    /// The command: a single argument is a shell command line, several are a program and its
+    /// arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    let backend = BackendRequest {
-        kind: BackendKind::choose(context, args.backend.as_deref())?,
-        task: args.task.as_deref(),
-        session: &args.session,
+    let execution = Execution {
+        command: &args.command,
+        workdir: args.workdir.as_deref(),
+        timeout: args.timeout,
+        backend: BackendRequest {
+            kind: BackendKind::choose(context, args.backend.as_deref())?,
+            task: args.task.as_deref(),
+            session: &args.session,
+        },
+        approval: Approval::Needed,
+        asked: Asked::Approval,
     };
-    let line = shell_line(&args.command)?;
-    let setup = tool_access::terminal(context, backend, Approval::Needed, Asked::Approval)?;
-    let signals = SignalWatch::start(&setup)?;
-    setup.recover();
-    let session = SessionKey::new(args.session.as_str());
-    let execution = Execution::run(
-        &setup,
-        &CommandRequest {
+    execution.run(context, args.json.then_some(|result, _, _| result))
+}
+
+/// A command to run, and where.
+pub(super) struct Execution<'a> {
+    pub(super) command: &'a [OsString],
+    pub(super) workdir: Option<&'a str>,
+    /// In seconds.
+    pub(super) timeout: Option<u32>,
+    pub(super) backend: BackendRequest<'a>,
+    pub(super) approval: Approval,
+    pub(super) asked: Asked,
+}
+
+/// The JSON to print, from what the terminal tool would answer.
+type AsJson = fn(Value, &TerminalSetup, &SessionKey) -> Value;
+
+impl Execution<'_> {
+    /// Runs the command and prints its output, or JSON if that is asked for.
+    pub(super) fn run(&self, context: &Context, as_json: Option<AsJson>) -> Result<ExitCode> {
+        let line = shell_line(self.command)?;
+        let request = tool_access::request(context, self.backend, self.approval, self.asked)?;
+        let setup = TerminalSetup::assemble(context, request)?;
+        let signals = SignalWatch::start(&setup, END_LIMIT)?;
+        setup.recover();
+        let session = SessionKey::new(self.backend.session);
+        let seconds = self.timeout.map(u64::from);
+        let ran = setup.terminal().run(&CommandRequest {
             command: &line,
             session: &session,
-            workdir: args.workdir.as_deref().filter(|dir| !dir.is_empty()),
-            timeout: args
-                .timeout
-                .map(|seconds| Duration::from_secs(seconds.into())),
+            workdir: self.workdir.filter(|dir| !dir.is_empty()),
+            timeout: seconds.map(Duration::from_secs),
             interrupt: setup.interrupt(),
-        },
-    );
-    let code = execution.exit_code(&setup);
-    setup.release();
-    if args.json {
-        context.printer.line(execution.into_json().to_string())?;
-    } else {
-        execution.show(context)?;
-    }
-    Ok(signals.exit_code(code))
-}
-
-/// A command that was run, or was not.
-pub(super) struct Execution<'a> {
-    command: &'a str,
-    outcome: std::result::Result<CommandOutcome, NotRunReport>,
-    /// Why it failed, if one of our own rules is the reason.
-    hint: Option<String>,
-}
-
-impl<'a> Execution<'a> {
-    pub(super) fn run(setup: &TerminalSetup, request: &CommandRequest<'a>) -> Self {
-        let outcome = setup.terminal().run(request).map_err(NotRunReport::from);
-        let rules = setup.environment_rules();
-        let hint = match (&outcome, rules) {
+        });
+        let outcome = ran.map_err(NotRunReport::from);
+        // Why it failed, if one of our own rules is the reason.
+        let hint = match (&outcome, setup.environment_rules()) {
             (Ok(outcome), Some(rules)) => failure_hint(outcome, rules),
             _ => None,
         };
-        Self {
-            command: request.command,
-            outcome,
-            hint,
-        }
-    }
-
-    /// The command's own code where it ran, as a shell would say it: a signal is 128 and its number.
-    /// A refusal or a failed start is 1, and 3 if the engine or the machine cannot be reached.
-    pub(super) fn exit_code(&self, setup: &TerminalSetup) -> u8 {
-        let failed = match &self.outcome {
-            Ok(outcome) => outcome.no_result,
-            Err(report) => report.status == "error",
-        };
-        if failed && setup.remote().is_some_and(RemoteLease::is_down) {
-            return MISSING_PART;
-        }
-        match &self.outcome {
-            Ok(outcome) if !outcome.no_result => shell_code(outcome.exit_code),
-            _ => 1,
-        }
-    }
-
-    /// What the terminal tool would answer.
-    pub(super) fn into_json(self) -> Value {
-        match self.outcome {
-            Ok(outcome) => command_result(self.command, &outcome, self.hint.as_deref()),
-            Err(report) => report.into_value(),
-        }
-    }
-
-    /// Prints the output, and everything else beside it.
-    pub(super) fn show(&self, context: &Context) -> Result<()> {
-        let outcome = match &self.outcome {
-            Ok(outcome) => outcome,
-            Err(report) => return Ok(context.printer.note(&report.message)?),
-        };
-        if !outcome.output.is_empty() {
-            let end = if outcome.output.ends_with('\n') {
-                ""
-            } else {
-                "\n"
+        let code = exit_code(&outcome, &setup);
+        if let Some(as_json) = as_json {
+            let result = match outcome {
+                Ok(outcome) => command_result(&line, &outcome, hint.as_deref()),
+                Err(report) => report.into_value(),
             };
-            context.printer.out(&format!("{}{end}", outcome.output))?;
+            let shown = as_json(result, &setup, &session);
+            setup.release();
+            context.line(shown.to_string())?;
+        } else {
+            setup.release();
+            show(&outcome, hint, context)?;
         }
-        let notes = [
-            &outcome.error,
-            &self.hint,
-            &outcome.cwd_note,
-            &outcome.shell_note,
-        ];
-        for note in notes.into_iter().flatten() {
-            context.printer.note(note)?;
-        }
-        Ok(())
+        Ok(ExitCode::from(signals.exit_code(code)))
     }
+}
+
+/// The command's own code where it ran, as a shell would say it: a signal is 128 and its number. A
+/// refusal or a failed start is 1, and 3 if the engine or the machine cannot be reached.
+fn exit_code(
+    outcome: &std::result::Result<CommandOutcome, NotRunReport>,
+    setup: &TerminalSetup,
+) -> u8 {
+    let failed = match outcome {
+        Ok(outcome) => outcome.no_result,
+        Err(report) => report.status == "error",
+    };
+    match outcome {
+        _ if failed && setup.remote().is_some_and(RemoteLease::is_down) => MISSING_PART,
+        Ok(outcome) if !failed => shell_code(outcome.exit_code),
+        _ => 1,
+    }
+}
+
+/// Prints the output, and everything else beside it.
+fn show(
+    outcome: &std::result::Result<CommandOutcome, NotRunReport>,
+    hint: Option<String>,
+    context: &Context,
+) -> Result<()> {
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(report) => return context.note(&report.message),
+    };
+    context.out(&outcome.output)?;
+    if !outcome.output.is_empty() && !outcome.output.ends_with('\n') {
+        context.line("")?;
+    }
+    let notes = [
+        &outcome.error,
+        &hint,
+        &outcome.cwd_note,
+        &outcome.shell_note,
+    ];
+    for note in notes.into_iter().flatten() {
+        context.note(note)?;
+    }
+    Ok(())
 }
 
 fn shell_code(code: i32) -> u8 {
@@ -158,14 +165,9 @@ fn shell_code(code: i32) -> u8 {
 }
 
 /// One argument is the line itself; several are quoted so that the shell sees each as one word.
-pub(super) fn shell_line(command: &[OsString]) -> Result<String> {
-    let mut words = Vec::with_capacity(command.len());
-    for word in command {
-        let Some(word) = word.to_str() else {
-            return Err(CommandError::usage("the command is not UTF-8"));
-        };
-        words.push(word);
-    }
+fn shell_line(command: &[OsString]) -> Result<String> {
+    let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
+    let words = words.ok_or_else(|| CommandError::usage("the command is not valid UTF-8"))?;
     match words.as_slice() {
         [line] => Ok((*line).to_owned()),
         words => shlex::try_join(words.iter().copied())

@@ -13,9 +13,9 @@ use crate::ui::{confirm, human_size};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The zip written by hermes backup
+    /// The zip file written by hermes backup
     file: PathBuf,
-    /// Do not ask, and go on while a gateway runs (databases are then left alone)
+    /// Do not ask, and continue while a gateway is running (databases are then left alone)
     #[arg(short, long)]
     force: bool,
 }
@@ -24,8 +24,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let mut restore = Restore::open(&args.file)?;
     let inspection = restore.inspect();
     let root = &context.location.root;
-    let printer = &context.printer;
-    printer.note(format!(
+    context.note(format!(
         "Restoring {} files ({}) into {}",
         inspection.files,
         human_size(inspection.bytes),
@@ -35,19 +34,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if !running.is_empty() && !args.force {
         let names: Vec<String> = running.iter().map(ToString::to_string).collect();
         return Err(
-            CommandError::user(format!("a gateway runs ({})", names.join(", ")))
-                .hint("stop it first, or restore all but the databases with --force"),
+            CommandError::user(format!("a gateway is running ({})", names.join(", ")))
+                .hint("stop it first, or use --force to restore everything except the databases"),
         );
     }
     if hermes_fs::exists_no_follow(&root.join("config.yaml")) && !args.force {
-        match confirm(printer, "There are settings already. Overwrite them?")? {
+        match confirm(context.printer, "Settings already exist. Overwrite them?")? {
             Some(true) => {}
             Some(false) => return Err(CommandError::cancelled()),
             None => {
-                return Err(
-                    CommandError::user("there are settings already, and nobody to ask")
-                        .hint("--force overwrites them"),
-                );
+                return Err(CommandError::user(
+                    "settings already exist, and there is no terminal to ask for confirmation",
+                )
+                .hint("--force overwrites them"));
             }
         }
     }
@@ -61,23 +60,23 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     progress.clear();
     let report = report?;
     for skipped in &report.skipped {
-        printer.warn(
-            format!("skipped {}: {}", skipped.path.display(), skipped.reason),
-            None,
-        )?;
+        context.warn(format!(
+            "skipped {}: {}",
+            skipped.path.display(),
+            skipped.reason
+        ))?;
     }
     recreate_aliases(context)?;
     let size = human_size(report.bytes);
     if report.is_complete() {
-        printer.line(format!(
+        context.line(format!(
             "✓ Restored {} files ({size}) into {}",
             report.restored,
             context.display(root)
-        ))?;
-        Ok(())
+        ))
     } else {
-        printer.note(format!(
-            "Restore partial: {} files restored, {} skipped",
+        context.note(format!(
+            "Restore incomplete: {} files restored, {} skipped",
             report.restored,
             report.skipped.len()
         ))?;

@@ -8,7 +8,7 @@ use hermes_telemetry::reader::{LogName, LogQuery, LogReader, list, parse_age};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::ui::{Table, human_size};
 
 #[derive(Debug, clap::Args)]
@@ -16,22 +16,22 @@ pub(crate) struct Args {
     /// agent, errors, gateway, gui, boot, gateways/PROFILE, or list
     #[arg(default_value = "agent")]
     name: String,
-    /// How many lines
+    /// Number of lines to print
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: usize,
-    /// Go on printing what is added
+    /// Keep printing new lines
     #[arg(short, long)]
     follow: bool,
-    /// Least level: DEBUG, INFO, WARNING, ERROR or CRITICAL
+    /// Minimum level: DEBUG, INFO, WARNING, ERROR or CRITICAL
     #[arg(long, value_name = "L")]
     level: Option<String>,
-    /// Only lines of this session
+    /// Only lines from this session
     #[arg(long, value_name = "S")]
     session: Option<String>,
-    /// Only lines younger than this: 45s, 30m, 1h, 2d
+    /// Only lines newer than this: 45s, 30m, 1h, 2d
     #[arg(long, value_name = "AGE")]
     since: Option<String>,
-    /// Only lines of this part: gateway, agent, tools, cli or cron
+    /// Only lines from this component: gateway, agent, tools, cli or cron
     #[arg(long, value_name = "C")]
     component: Option<String>,
     /// With list: print JSON
@@ -56,12 +56,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.follow {
         return follow(context, &reader, &query, &header);
     }
-    let lines = reader.read(&query)?;
-    context.printer.line(header)?;
-    for line in lines {
-        context.printer.line(line)?;
-    }
-    Ok(())
+    print(context, &header, reader.read(&query)?)
+}
+
+fn print(context: &Context, header: &str, lines: Vec<String>) -> Result<()> {
+    context.line(header)?;
+    lines.iter().try_for_each(|line| context.line(line))
 }
 
 fn query(args: &Args) -> Result<LogQuery> {
@@ -93,24 +93,18 @@ fn filters(args: &Args) -> String {
 
 fn follow(context: &Context, reader: &LogReader, query: &LogQuery, header: &str) -> Result<()> {
     let (lines, mut follower) = reader.follow(query)?;
-    context.printer.line(header)?;
-    for line in lines {
-        context.printer.line(line)?;
-    }
+    print(context, header, lines)?;
     // Ctrl-C ends the process as it does for `tail`; there is nothing to put in order.
     let never = AtomicBool::new(false);
     let mut failure = None;
-    follower.run(&never, &mut |line| match context.printer.line(line) {
+    follower.run(&never, &mut |line| match context.line(line) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             failure = Some(error);
             ControlFlow::Break(())
         }
     })?;
-    match failure {
-        Some(error) => Err(CommandError::from(error)),
-        None => Ok(()),
-    }
+    failure.map_or(Ok(()), Err)
 }
 
 fn list_logs(args: &Args, context: &Context) -> Result<()> {
@@ -128,13 +122,13 @@ fn list_logs(args: &Args, context: &Context) -> Result<()> {
                 })
             })
             .collect();
-        return context.printer.json(&json!({ "logs": rows }));
+        return context.json(&json!({ "logs": rows }));
     }
     if files.is_empty() {
-        return Ok(context.printer.note(format!(
+        return context.note(format!(
             "There are no logs in {} yet.",
             context.display(&dir)
-        ))?);
+        ));
     }
     let mut table = Table::new(&["Log", "Size", "Written"]);
     for file in files {
@@ -144,7 +138,7 @@ fn list_logs(args: &Args, context: &Context) -> Result<()> {
             hermes_time::ago(age(file.modified)),
         ]);
     }
-    Ok(context.printer.out(&table.render())?)
+    context.out(&table.render())
 }
 
 fn age(modified: SystemTime) -> i64 {

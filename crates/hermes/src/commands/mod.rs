@@ -1,15 +1,19 @@
 //! One file per command: its arguments, and what it does with them.
 
-/// Declares the verbs of a command: help, arguments, and the function that runs each.
+/// Declares the verbs of a command: help, arguments, and the function that runs each in the context
+/// of the command.
 macro_rules! verbs {
-    ($($(#[$meta:meta])* $name:ident($args:ty) => $run:path),+ $(,)?) => {
+    ($context:ty; $($(#[$meta:meta])* $name:ident($args:ty) => $run:path),+ $(,)?) => {
         #[derive(Debug, clap::Subcommand)]
-        enum Verb {
+        pub(crate) enum Verb {
             $($(#[$meta])* $name($args)),+
         }
 
         impl Verb {
-            fn run(&self, context: &Context) -> Result<ExitCode> {
+            pub(crate) fn run(
+                &self,
+                context: &$context,
+            ) -> crate::error::Result<std::process::ExitCode> {
                 match self {
                     $(Self::$name(args) => crate::commands::exit($run(args, context))),+
                 }
@@ -17,6 +21,7 @@ macro_rules! verbs {
         }
     };
 }
+pub(crate) use verbs;
 
 pub(crate) mod auth;
 pub(crate) mod backup;
@@ -41,9 +46,24 @@ pub(crate) mod version;
 
 use std::process::{ExitCode, Termination};
 
-use crate::cli::Command;
-use crate::context::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use crate::error::Result;
+
+/// Parses an argument that is one of these names into what the name stands for.
+pub(crate) fn named<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<(&str, T)> = values.into_iter().collect();
+    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).try_map(move |given| {
+        let mut values = values.iter();
+        let found = values.find(|(name, _)| *name == given);
+        found
+            .map(|(_, value)| value.clone())
+            .ok_or("there is no such value")
+    })
+}
 
 // The arguments of a verb that takes none; a doc comment would become its help.
 #[derive(Debug, clap::Args)]
@@ -52,37 +72,4 @@ pub(crate) struct NoArgs {}
 /// The exit code of a command: success unless the command gives one of its own.
 pub(crate) fn exit(result: Result<impl Termination>) -> Result<ExitCode> {
     Ok(result?.report())
-}
-
-/// Runs a command.
-pub(crate) fn run(
-    command: Option<Command>,
-    before: chat::TopLevel,
-    context: &Context,
-) -> Result<ExitCode> {
-    let Some(command) = command else {
-        return chat::run(before, None, context);
-    };
-    match command {
-        Command::Chat(args) => chat::run(before, Some(*args), context),
-        Command::Config(args) => config::run(&args, context),
-        Command::Profile(args) => profile::run(&args, context),
-        Command::Kanban(args) => kanban::run(&args, context),
-        Command::Demo(args) => demo::run(&args, context),
-        Command::Auth(args) => auth::run(&args, context),
-        Command::Fallback(args) => fallback::run(&args, context),
-        Command::Status(args) => exit(status::run(&args, context)),
-        Command::Doctor(args) => exit(doctor::run(&args, context)),
-        Command::Logs(args) => exit(logs::run(&args, context)),
-        Command::Dump(args) => exit(dump::run(&args, context)),
-        Command::Backup(args) => exit(backup::run(&args, context)),
-        Command::Import(args) => exit(import::run(&args, context)),
-        Command::Exec(args) => exec::run(&args, context),
-        Command::Sandbox(args) => sandbox::run(&args, context),
-        Command::Sessions(args) => sessions::run(&args, context),
-        Command::Tools(args) => tools::run(&args, context),
-        Command::Completion(args) => exit(completion::run(&args, context)),
-        Command::Version => exit(version::run(context)),
-        Command::Internal(args) => internal::run(&args, context),
-    }
 }

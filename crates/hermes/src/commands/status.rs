@@ -7,9 +7,9 @@ use hermes_secret::display_mask;
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::doctor;
 use crate::error::Result;
-use crate::ui::heading;
+use crate::facts;
+use crate::ui::Page;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -24,101 +24,70 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     if args.json {
-        return context.printer.json(&record(context));
+        return context.json(&record(context));
     }
     let config = context.config();
-    let mut out = String::new();
-    let section = |out: &mut String, title: &str| {
-        out.push_str(&format!("{}\n", heading(&context.printer, title)));
-    };
-    let row = |out: &mut String, label: &str, value: &str| {
-        out.push_str(&format!("  {:<14} {value}\n", format!("{label}:")));
-    };
+    let mut page = Page::new(context.printer, 14);
     let (model, provider) = config.model();
-
-    section(&mut out, "Environment");
-    row(&mut out, "Profile", context.location.profile_label());
-    row(&mut out, "Home", &context.display(&context.location.home));
     let dotenv = config.sources().dotenv_path().is_file();
-    row(
-        &mut out,
-        ".env file",
-        if dotenv {
-            "✓ exists"
-        } else {
-            "✗ not there"
-        },
-    );
-    row(&mut out, "Model", model.unwrap_or("(not set)"));
-    row(
-        &mut out,
+    page.heading("Environment");
+    page.row("Profile", context.location.profile_label());
+    page.row("Home", &context.display(&context.location.home));
+    page.row(".env file", if dotenv { "✓ exists" } else { "✗ missing" });
+    page.row("Model", model.unwrap_or("(not set)"));
+    page.row(
         "Provider",
-        provider.unwrap_or("(by the model's name)"),
+        provider.unwrap_or("(derived from the model name)"),
     );
 
-    section(&mut out, "API Keys");
-    let mut shown = 0;
+    page.heading("API Keys");
+    let mut any = false;
     for known in known_names().filter(|known| known.secret && known.category != "messaging") {
-        match config.secret(known.name) {
-            Some(secret) => {
-                shown += 1;
-                out.push_str(&format!(
-                    "  ✓ {:<28} {}\n",
-                    known.name,
-                    display_mask(secret.expose())
-                ));
-            }
-            None if args.all => out.push_str(&format!("  ✗ {:<28} (not set)\n", known.name)),
-            None => {}
-        }
+        let secret = config.secret(known.name);
+        any |= secret.is_some();
+        let line = match secret {
+            Some(secret) => format!("  ✓ {:<28} {}\n", known.name, display_mask(secret.expose())),
+            None if args.all => format!("  ✗ {:<28} (not set)\n", known.name),
+            None => continue,
+        };
+        page.text.push_str(&line);
     }
-    if shown == 0 && !args.all {
-        out.push_str("  (none set; --all lists the names)\n");
+    if !any && !args.all {
+        page.text.push_str("  (none set; --all lists the names)\n");
     }
 
-    section(&mut out, "Terminal Backend");
-    row(&mut out, "Backend", &doctor::terminal_backend(context));
-    let setting = |key| doctor::setting_and_origin(context, key);
-    match config.text("terminal.backend") {
-        "docker" => row(&mut out, "Image", &setting("terminal.docker_image")),
-        "ssh" => {
-            row(&mut out, "Host", &setting("terminal.ssh_host"));
-            row(&mut out, "User", &setting("terminal.ssh_user"));
-        }
-        _ => {}
+    page.heading("Terminal Backend");
+    page.row("Backend", &facts::terminal_backend(context));
+    let settings: &[(&str, &str)] = match config.text("terminal.backend") {
+        "docker" => &[("Image", "terminal.docker_image")],
+        "ssh" => &[("Host", "terminal.ssh_host"), ("User", "terminal.ssh_user")],
+        _ => &[],
+    };
+    for (label, key) in settings {
+        page.row(label, &facts::setting_and_origin(context, key));
     }
 
-    section(&mut out, "Messaging Platforms");
-    let platforms = doctor::configured_platforms(context);
-    row(
-        &mut out,
+    page.heading("Messaging Platforms");
+    let platforms = facts::configured_platforms(context).join(", ");
+    page.row(
         "Configured",
         if platforms.is_empty() {
-            "none".into()
+            "none"
         } else {
-            platforms.join(", ")
-        }
-        .as_str(),
-    );
-
-    section(&mut out, "Gateway Service");
-    let gateway = gateway_pid(&context.location.home);
-    row(
-        &mut out,
-        "Status",
-        if gateway.is_some() {
-            "✓ running"
-        } else {
-            "✗ stopped"
+            &platforms
         },
     );
+
+    page.heading("Gateway Service");
+    let gateway = gateway_pid(&context.location.home);
+    page.row("Status", gateway.map_or("✗ stopped", |_| "✓ running"));
     if let Some(pid) = gateway {
-        row(&mut out, "PID(s)", &pid.to_string());
+        page.row("PID(s)", &pid.to_string());
     }
 
-    section(&mut out, "Scheduled Jobs");
-    row(&mut out, "Jobs", &doctor::cron_jobs(context).to_string());
-    Ok(context.printer.out(&out)?)
+    page.heading("Scheduled Jobs");
+    page.row("Jobs", &facts::cron_jobs(context).to_string());
+    context.out(&page.text)
 }
 
 fn record(context: &Context) -> Value {
@@ -135,7 +104,7 @@ fn record(context: &Context) -> Value {
         "home": context.location.home.display().to_string(),
         "root": context.location.root.display().to_string(),
         "version": env!("CARGO_PKG_VERSION"),
-        "install_method": doctor::install_method(context),
+        "install_method": facts::install_method(context),
         "config_parses": context.config_is_usable(),
         "model": model,
         "provider": provider,
@@ -146,8 +115,8 @@ fn record(context: &Context) -> Value {
                 .then(|| config.text("terminal.docker_image")),
             "origin": origin.first().map_or(Layer::Default, |candidate| candidate.layer).name(),
         },
-        "platforms": doctor::configured_platforms(context),
+        "platforms": facts::configured_platforms(context),
         "gateway": { "running": gateway.is_some(), "pid": gateway },
-        "cron_jobs": doctor::cron_jobs(context),
+        "cron_jobs": facts::cron_jobs(context),
     })
 }

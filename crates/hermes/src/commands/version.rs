@@ -1,26 +1,15 @@
 //! `hermes version`: which program this is.
 
+use super::NoArgs;
 use crate::context::Context;
 use crate::error::Result;
+use crate::facts::{VERSION, install_method};
 
-/// Version of the reference whose files and commands this program shares.
-pub(crate) const COMPATIBLE: &str = "0.19.0";
-
-/// Version of this program.
-pub(crate) const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (as hermes-agent 0.19.0)");
-
-pub(crate) fn run(context: &Context) -> Result<()> {
-    context.printer.line(format!("hermes {SHORT}"))?;
+pub(crate) fn run(_: &NoArgs, context: &Context) -> Result<()> {
+    context.line(format!("hermes {VERSION}"))?;
     if let Ok(program) = std::env::current_exe() {
-        context
-            .printer
-            .line(format!("Program: {}", context.display(&program)))?;
+        context.line(format!("Program: {}", context.display(&program)))?;
     }
-    context.printer.line(format!(
-        "Install method: {}",
-        crate::doctor::install_method(context)
-    ))?;
-    Ok(context
-        .printer
-        .line(format!("Home: {}", context.display(&context.location.home)))?)
+    context.line(format!("Install method: {}", install_method(context)))?;
+    context.line(format!("Home: {}", context.display(&context.location.home)))
 }

@@ -2,11 +2,9 @@
 
 use hermes_store::{Integrity, quick_check_untouched, wal_size};
 
-use super::row::Row;
+use super::row::Report;
 use crate::context::Context;
 use crate::ui::human_size;
-
-const SECTION: &str = "Databases";
 
 /// Files of the profile, then of the root.
 const FILES: [&str; 5] = [
@@ -20,7 +18,8 @@ const FILES: [&str; 5] = [
 /// A write-ahead log of this size means that no process checkpoints.
 const LARGE_WAL: u64 = 64 << 20;
 
-pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
+pub(super) fn check(context: &Context, report: &mut Report) {
+    report.section = "Databases";
     for name in FILES {
         let dir = if name == "kanban.db" {
             &context.location.root
@@ -31,33 +30,34 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
         if !path.is_file() {
             continue;
         }
-        rows.push(match quick_check_untouched(&path) {
-            Ok(Some(Integrity::Sound)) => Row::ok(SECTION, "database", format!("{name} is intact")),
+        match quick_check_untouched(&path) {
+            Ok(Some(Integrity::Sound)) => report.ok("database", format!("{name} is intact")),
             Ok(Some(Integrity::Damaged(findings))) => {
                 let first = findings.first().map(String::as_str).unwrap_or_default();
-                Row::problem(SECTION, "database", format!("{name} is damaged: {first}"))
-                    .hint("restore it from a backup or snapshot")
+                report
+                    .problem("database", format!("{name} is damaged: {first}"))
+                    .hint("restore it from a backup or snapshot");
             }
-            Ok(None) => Row::ok(
-                SECTION,
+            Ok(None) => report.ok(
                 "database",
                 format!(
-                    "{name} was not checked: its write-ahead log is written back at the next start"
+                    "{name} was not checked: its write-ahead log will be checkpointed at the next \
+                     start"
                 ),
             ),
-            Err(error) => Row::problem(SECTION, "database", error.to_string()).hints(error.hint()),
-        });
+            Err(error) => {
+                report
+                    .problem("database", error.to_string())
+                    .hints(error.hint());
+            }
+        }
         if let Ok(size) = wal_size(&path)
             && size > LARGE_WAL
         {
-            rows.push(
-                Row::warning(
-                    SECTION,
-                    "wal",
-                    format!("{name}-wal has grown to {}", human_size(size)),
-                )
-                .hint("restart what has the database open"),
-            );
+            let size = human_size(size);
+            report
+                .warning("wal", format!("{name}-wal has grown to {size}"))
+                .hint("restart the processes that have the database open");
         }
     }
 }

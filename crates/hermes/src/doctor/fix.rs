@@ -20,7 +20,7 @@ pub(crate) fn apply_fixes(context: &Context, rows: &[Row]) -> Vec<String> {
         .map(|fix| match apply(context, fix) {
             Ok(done) => done,
             Err(_) => format!(
-                "could not {}; the row above says why",
+                "could not {}; see the row above for the reason",
                 describe(context, fix)
             ),
         })
@@ -29,14 +29,17 @@ pub(crate) fn apply_fixes(context: &Context, rows: &[Row]) -> Vec<String> {
 
 fn describe(context: &Context, fix: &Fix) -> String {
     match fix {
-        Fix::EnsureHome => format!("complete {}", context.display(&context.location.home)),
+        Fix::EnsureHome => format!(
+            "create what is missing in {}",
+            context.display(&context.location.home)
+        ),
         Fix::SetMode(path, mode) => {
             format!("set the mode of {} to {mode:04o}", context.display(path))
         }
         Fix::MigrateConfig => "migrate config.yaml".to_owned(),
         Fix::MoveVariables(names) => format!("move {} to .env", names.join(", ")),
         Fix::RemoveAlias(name) => format!("remove the alias {name}"),
-        Fix::MakeLinks(home) => format!("make the links of {}", context.display(home)),
+        Fix::MakeLinks(home) => format!("create the links for {}", context.display(home)),
     }
 }
 
@@ -56,7 +59,7 @@ fn apply(context: &Context, fix: &Fix) -> Result<String> {
             Aliases::of(&context.location).remove(name)?;
         }
         Fix::MakeLinks(home) => {
-            let failed = context.environment_of(home).1.make_links();
+            let failed = context.in_home(home).environment().make_links();
             if !failed.is_empty() {
                 return Err(CommandError::user(failed.join("; ")));
             }
@@ -71,14 +74,12 @@ fn move_variables(context: &Context, names: &[String]) -> Result<()> {
     for name in names {
         if let Some(value) = context.config().secret(name) {
             if context.config().dotenv().get(name).is_none() {
-                set(
-                    &sources,
-                    &SetRequest {
-                        key: name,
-                        value: value.expose(),
-                        force: false,
-                    },
-                )?;
+                let request = SetRequest {
+                    key: name,
+                    value: value.expose(),
+                    force: false,
+                };
+                set(&sources, &request)?;
             }
             remove_root_key(&sources, name)?;
         }

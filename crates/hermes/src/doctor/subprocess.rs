@@ -1,7 +1,7 @@
 //! What children see: HOME, the keychain, activation markers, an own install, the shell.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use hermes_config::Config;
@@ -11,87 +11,83 @@ use hermes_proc::home::{HomeMode, KEYCHAIN, LinkState, home_link_state, is_home_
 use hermes_proc::{ChildSpec, find_on_path};
 use hermes_terminal::environment::EnvironmentBuilder;
 
-use super::row::{Fix, Row};
+use super::row::{Fix, Report};
 use super::skill_needs::skills_wanting;
 use crate::context::Context;
 
-const SECTION: &str = "Subprocess environment";
-
 /// A shell that does not tell its version by then is not one we can use.
-const SHELL_PATIENCE: Duration = Duration::from_secs(5);
+const SHELL_TIMEOUT: Duration = Duration::from_secs(5);
 /// A unit file of ours is a page of text.
 const UNIT_LIMIT: u64 = 256 * 1024;
 
-pub(super) fn check(context: &Context, all_profiles: bool, rows: &mut Vec<Row>) {
+pub(super) fn check(context: &Context, all_profiles: bool, report: &mut Report) {
+    report.section = "Subprocess environment";
+    let builder = context.environment();
     if all_profiles {
         // A profile list that cannot be read is told by the section on profiles.
         let found = list(&context.location, context.current.as_ref());
         for profile in found.map(|found| found.profiles).unwrap_or_default() {
-            let (config, builder) = context.environment_of(&profile.path);
+            let its = context.in_home(&profile.path);
             Subject {
                 context,
-                label: Some(profile.name.to_string()),
+                label: format!("{}: ", profile.name),
                 home: &profile.path,
-                config: &config,
-                builder: &builder,
+                config: its.config(),
+                builder: &its.environment(),
             }
-            .check(rows);
+            .check(report);
         }
     } else {
         Subject {
             context,
-            label: None,
+            label: String::new(),
             home: &context.location.home,
             config: context.config(),
-            builder: &context.environment(),
+            builder: &builder,
         }
-        .check(rows);
+        .check(report);
     }
-    let builder = context.environment();
-    markers(context, &builder, rows);
-    units(context, &builder, rows);
-    damaged_installs(context, rows);
-    rows.push(shell(&builder));
+    markers(context, &builder, report);
+    units(context, &builder, report);
+    damaged_installs(context, report);
+    shell(&builder, report);
 }
 
 /// One profile.
 struct Subject<'a> {
     context: &'a Context,
-    label: Option<String>,
+    /// What texts about it begin with.
+    label: String,
     home: &'a Path,
     config: &'a Config,
     builder: &'a EnvironmentBuilder,
 }
 
 impl Subject<'_> {
-    fn check(&self, rows: &mut Vec<Row>) {
-        rows.push(self.home_row());
+    fn check(&self, report: &mut Report) {
+        let label = &self.label;
+        self.check_home(report);
         if self.builder.policy().child_home.is_profile_home() {
-            rows.extend(self.keychain_row());
-            rows.extend(self.link_rows());
-            rows.extend(self.claude_row());
+            self.check_keychain(report);
+            for entry in self.builder.link_entries() {
+                self.check_link(entry, report);
+            }
+            self.check_claude(report);
         }
         for warning in self.builder.warnings() {
             // Settings that do not fit have their own rows already.
             if warning.starts_with("env passthrough") {
-                rows.push(
-                    Row::warning(SECTION, "passthrough", self.labelled(warning))
-                        .hint("terminal.trusted_env_passthrough entrusts a credential to shells"),
-                );
+                report
+                    .warning("passthrough", format!("{label}{warning}"))
+                    .hint("use terminal.trusted_env_passthrough to pass a credential to shells");
             }
         }
     }
 
-    fn labelled(&self, text: &str) -> String {
-        match &self.label {
-            Some(label) => format!("{label}: {text}"),
-            None => text.to_owned(),
-        }
-    }
-
-    fn home_row(&self) -> Row {
+    fn check_home(&self, report: &mut Report) {
+        let label = &self.label;
         let home = &self.builder.policy().child_home;
-        let place = if home.is_container() {
+        let machine = if home.is_container() {
             "container"
         } else {
             "host"
@@ -107,101 +103,86 @@ impl Subject<'_> {
         } else {
             ""
         };
-        let text = format!("Child HOME: {shown} (mode {}, {place}{note})", mode.name());
+        let mode = mode.name();
+        let text = format!("{label}Child HOME: {shown} (mode {mode}, {machine}{note})");
         if home.is_profile_home() && !home.is_writable() {
-            return Row::problem(
-                SECTION,
-                "home_mode",
-                self.labelled(&format!("{text} cannot be written")),
-            )
-            .hint("check its owner and mode, or set terminal.home_mode to real");
+            report
+                .problem("home_mode", format!("{text} is not writable"))
+                .hint("check its owner and mode, or set terminal.home_mode to real");
+        } else {
+            report.ok("home_mode", text);
         }
-        Row::ok(SECTION, "home_mode", self.labelled(&text))
     }
 
-    fn keychain_row(&self) -> Option<Row> {
+    fn check_keychain(&self, report: &mut Report) {
+        let label = &self.label;
         let home = &self.builder.policy().child_home;
         let source = self.context.display(&home.real_home().join(KEYCHAIN));
-        let state = home_link_state(home, Path::new(KEYCHAIN));
-        let ok = |text: String| Some(Row::ok(SECTION, "keychain", self.labelled(&text)));
-        match state {
-            LinkState::NoSource => None,
-            _ if !self.builder.links_keychain() => ok(format!(
-                "keychain not linked: terminal.profile_home_keychain is false ({source})"
-            )),
-            LinkState::Linked => ok(format!("keychain linked to {source}")),
-            LinkState::Occupied => ok("keychain directory is the profile's own".to_owned()),
-            LinkState::Missing | LinkState::Stale => Some(
-                Row::warning(
-                    SECTION,
-                    "keychain",
-                    self.labelled(&format!(
-                        "the profile's home hides the login keychain ({source})"
-                    )),
-                )
-                .hint("programs you are logged in to will say \"not logged in\"")
-                .hint("`hermes doctor --fix` links it; so does the next command of the agent")
-                .fix(Fix::MakeLinks(self.home.to_owned())),
-            ),
-        }
-    }
-
-    fn link_rows(&self) -> Vec<Row> {
-        let home = &self.builder.policy().child_home;
-        let entries = self.builder.link_entries().iter();
-        let row = |entry: &PathBuf| {
-            let shown = entry.display();
-            let warning = |text: String| Row::warning(SECTION, "home_link", self.labelled(&text));
-            if !is_home_entry(entry) {
-                return Some(
-                    warning(format!("terminal.profile_home_links: '{shown}' is skipped"))
-                        .hint("entries are relative paths without `..`"),
-                );
+        let text = match home_link_state(home, Path::new(KEYCHAIN)) {
+            LinkState::NoSource => return,
+            _ if !self.builder.links_keychain() => {
+                format!("keychain not linked: terminal.profile_home_keychain is false ({source})")
             }
-            match home_link_state(home, entry) {
-                LinkState::Linked | LinkState::Occupied => None,
-                LinkState::NoSource => Some(warning(format!(
-                    "terminal.profile_home_links: the real home has no {shown}"
-                ))),
-                LinkState::Missing | LinkState::Stale => Some(
-                    warning(format!("the profile's home lacks its link {shown}"))
-                        .fix(Fix::MakeLinks(self.home.to_owned())),
-                ),
+            LinkState::Linked => format!("keychain linked to {source}"),
+            LinkState::Occupied => "keychain directory belongs to the profile itself".to_owned(),
+            LinkState::Missing | LinkState::Stale => {
+                let text = format!("the profile's home hides the login keychain ({source})");
+                return report
+                    .warning("keychain", format!("{label}{text}"))
+                    .hint("programs you are logged in to will say \"not logged in\"")
+                    .hint("`hermes doctor --fix` links it; so will the agent's next command")
+                    .fix(Fix::MakeLinks(self.home.to_owned()));
             }
         };
-        entries.filter_map(row).collect()
+        report.ok("keychain", format!("{label}{text}"));
+    }
+
+    fn check_link(&self, entry: &Path, report: &mut Report) {
+        let (label, shown) = (&self.label, entry.display());
+        let state = home_link_state(&self.builder.policy().child_home, entry);
+        let problem = match state {
+            _ if !is_home_entry(entry) => {
+                format!("terminal.profile_home_links: '{shown}' is skipped")
+            }
+            LinkState::Linked | LinkState::Occupied => return,
+            LinkState::NoSource => {
+                format!("terminal.profile_home_links: the real home has no {shown}")
+            }
+            LinkState::Missing | LinkState::Stale => {
+                format!("the profile's home is missing its link {shown}")
+            }
+        };
+        let row = report.warning("home_link", format!("{label}{problem}"));
+        if !is_home_entry(entry) {
+            row.hint("entries must be relative paths without `..`");
+        } else if state != LinkState::NoSource {
+            row.fix(Fix::MakeLinks(self.home.to_owned()));
+        }
     }
 
     /// A skill that drives `claude` fails in a home without its login.
-    fn claude_row(&self) -> Option<Row> {
+    fn check_claude(&self, report: &mut Report) {
+        let label = &self.label;
         let disabled = self.config.texts("skills.disabled");
-        let skills = skills_wanting(self.home, "claude", &disabled);
+        let skills = skills_wanting(self.home, "claude", &disabled).join(", ");
         let home = self.builder.policy().child_home.profile_home();
         let reachable = |entry: &str| hermes_fs::metadata(&home.join(entry)).is_ok();
         if skills.is_empty() || reachable(KEYCHAIN) || reachable(".claude") {
-            return None;
+            return;
         }
-        Some(
-            Row::warning(
-                SECTION,
-                "claude_worker",
-                self.labelled(&format!(
-                    "claude has no login in the profile's home; used by: {}",
-                    skills.join(", ")
-                )),
-            )
+        let text = format!("claude has no login in the profile's home; used by: {skills}");
+        report
+            .warning("claude_worker", format!("{label}{text}"))
             .hint("add .claude and .claude.json to terminal.profile_home_links")
-            .hint("or set terminal.home_mode to real"),
-        )
+            .hint("or set terminal.home_mode to real");
     }
 }
 
-fn markers(context: &Context, builder: &EnvironmentBuilder, rows: &mut Vec<Row>) {
+fn markers(context: &Context, builder: &EnvironmentBuilder, report: &mut Report) {
     let own = &builder.policy().own_install;
-    let inherited: Vec<String> = context
-        .env
-        .iter()
-        .filter(|(name, _)| name.to_str().is_some_and(is_activation_marker))
+    let is_marker = |name: &OsStr| name.to_str().is_some_and(is_activation_marker);
+    let inherited = context.env.iter().filter(|(name, _)| is_marker(name));
+    let inherited: Vec<String> = inherited
         .map(|(name, value)| {
             let note = if own.contains(Path::new(value)) {
                 " (points into Hermes' own install)"
@@ -211,20 +192,19 @@ fn markers(context: &Context, builder: &EnvironmentBuilder, rows: &mut Vec<Row>)
             format!("{}{note}", name.display())
         })
         .collect();
-    rows.push(if inherited.is_empty() {
-        Row::ok(SECTION, "markers", "no activation markers inherited")
+    if inherited.is_empty() {
+        report.ok("markers", "no activation markers inherited");
     } else {
-        Row::warning(
-            SECTION,
-            "markers",
-            format!("inherited activation markers: {}", inherited.join(", ")),
-        )
-        .hint("children do not see them; terminal.env_passthrough lets one through by name")
-    });
+        let text = format!("inherited activation markers: {}", inherited.join(", "));
+        report.warning("markers", text).hint(
+            "child processes do not see them; list a name in terminal.env_passthrough to let \
+                it through",
+        );
+    }
 }
 
 /// Units of the reference carry its environment into everything a gateway starts.
-fn units(context: &Context, builder: &EnvironmentBuilder, rows: &mut Vec<Row>) {
+fn units(context: &Context, builder: &EnvironmentBuilder, report: &mut Report) {
     let real_home = builder.policy().child_home.real_home();
     let root = &context.system.file_system_root;
     let directories = [
@@ -242,14 +222,10 @@ fn units(context: &Context, builder: &EnvironmentBuilder, rows: &mut Vec<Row>) {
                 String::from_utf8_lossy(&bytes).contains("VIRTUAL_ENV")
             };
             if is_ours && entry.kind == hermes_fs::Kind::File && sets_it() {
-                rows.push(
-                    Row::warning(
-                        SECTION,
-                        "unit",
-                        format!("{} sets VIRTUAL_ENV", context.display(&entry.path)),
-                    )
-                    .hint("it was written by the Python runtime; remove that line"),
-                );
+                let path = context.display(&entry.path);
+                report
+                    .warning("unit", format!("{path} sets VIRTUAL_ENV"))
+                    .hint("it was written by the Python runtime; remove that line");
             }
         }
     }
@@ -257,7 +233,7 @@ fn units(context: &Context, builder: &EnvironmentBuilder, rows: &mut Vec<Row>) {
 
 /// An environment of the Python runtime without the runtime: the mark `uv sync` leaves when it
 /// takes an inherited `VIRTUAL_ENV` for the project's own.
-fn damaged_installs(context: &Context, rows: &mut Vec<Row>) {
+fn damaged_installs(context: &Context, report: &mut Report) {
     let agent = context.location.root.join("hermes-agent");
     let opt = context.system.file_system_root.join("opt/hermes");
     for (venv, source) in [
@@ -266,63 +242,53 @@ fn damaged_installs(context: &Context, rows: &mut Vec<Row>) {
         (opt.join(".venv"), &opt),
     ] {
         if venv.join("pyvenv.cfg").is_file() && !holds_reference_distribution(&venv) {
-            rows.push(
-                Row::problem(
-                    SECTION,
+            let shown = context.display(&venv);
+            report
+                .problem(
                     "own_install",
-                    format!(
-                        "{} has lost the package hermes_agent",
-                        context.display(&venv)
-                    ),
+                    format!("{shown} no longer contains the package hermes_agent"),
                 )
                 .hint("another project's installer replaced its packages")
                 .hint(format!(
                     "to restore: VIRTUAL_ENV={} uv pip install -e {}",
                     venv.display(),
                     source.display()
-                )),
-            );
+                ));
         }
     }
 }
 
-fn shell(builder: &EnvironmentBuilder) -> Row {
+fn shell(builder: &EnvironmentBuilder, report: &mut Report) {
     let plan = builder.helper_plan();
     let path = plan.get("PATH").map(OsStr::to_owned);
     let find = |name: &str| find_on_path(OsStr::new(name), path.as_deref());
     let Some(program) = find("bash") else {
-        return match find("sh") {
-            Some(sh) => Row::warning(
-                SECTION,
-                "bash",
-                format!("no bash; {} is used instead", sh.display()),
-            )
-            .hint("functions and aliases last from call to call with bash only"),
-            None => {
-                Row::problem(SECTION, "bash", "neither bash nor sh was found").hint("install bash")
-            }
+        match find("sh") {
+            Some(sh) => report
+                .warning(
+                    "bash",
+                    format!("bash was not found; using {} instead", sh.display()),
+                )
+                .hint("only bash keeps functions and aliases from call to call"),
+            None => report
+                .problem("bash", "neither bash nor sh was found")
+                .hint("install bash"),
         };
+        return;
     };
     let child = ChildSpec::new(&program, ["--version"], plan);
-    match child.run_captured(SHELL_PATIENCE, 4096) {
+    let program = program.display();
+    let problem = match child.run_captured(SHELL_TIMEOUT, 4096) {
         Ok(done) if done.status.success() => {
-            let said = String::from_utf8_lossy(&done.stdout);
-            let version = said
+            let output = String::from_utf8_lossy(&done.stdout);
+            let version = output
                 .split_whitespace()
                 .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
             let version = version.map_or_else(String::new, |version| format!(" {version}"));
-            Row::ok(
-                SECTION,
-                "bash",
-                format!("bash{version} ({})", program.display()),
-            )
+            return report.ok("bash", format!("bash{version} ({program})"));
         }
-        Ok(done) => Row::problem(
-            SECTION,
-            "bash",
-            format!("{} ended with {}", program.display(), done.status),
-        )
-        .hint("reinstall bash"),
-        Err(error) => Row::problem(SECTION, "bash", error.to_string()).hint("reinstall bash"),
-    }
+        Ok(done) => format!("{program} ended with {}", done.status),
+        Err(error) => error.to_string(),
+    };
+    report.problem("bash", problem).hint("reinstall bash");
 }

@@ -26,7 +26,7 @@ pub(super) fn prompt(request: &ApprovalRequest) -> String {
     ];
     let choices: Vec<&str> = choices.into_iter().flatten().collect();
     text.push_str(&format!(
-        "{} (within {} s, else deny): ",
+        "{} (default after {} s: deny): ",
         choices.join(", "),
         request.timeout.as_secs()
     ));

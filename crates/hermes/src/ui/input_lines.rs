@@ -13,9 +13,7 @@ pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
 
 /// A line.
 pub(crate) enum Line {
-    /// Its bytes.
     Text(Vec<u8>),
-    /// Longer than is kept.
     TooLong,
 }
 

@@ -4,7 +4,8 @@ use super::Printer;
 use super::printer::Style;
 
 /// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Mark {
     Ok,
     Warning,
@@ -12,29 +13,12 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    pub(crate) fn symbol(self) -> &'static str {
+    /// The mark in its colour.
+    pub(crate) fn painted(self, printer: Printer) -> String {
         match self {
-            Self::Ok => "✓",
-            Self::Warning => "⚠",
-            Self::Problem => "✗",
+            Self::Ok => printer.paint(Style::GOOD, "✓"),
+            Self::Warning => printer.paint(Style::WARNING, "⚠"),
+            Self::Problem => printer.paint(Style::BAD, "✗"),
         }
-    }
-
-    /// Its name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Problem => "problem",
-        }
-    }
-
-    pub(crate) fn painted(self, printer: &Printer) -> String {
-        let style = match self {
-            Self::Ok => Style::Good,
-            Self::Warning => Style::Warning,
-            Self::Problem => Style::Bad,
-        };
-        printer.paint(style, self.symbol())
     }
 }

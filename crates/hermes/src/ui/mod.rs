@@ -17,5 +17,5 @@ pub(crate) use person::{Asked, TerminalPerson};
 pub(crate) use printer::Printer;
 pub(crate) use prompt::{ask_line, confirm};
 pub(crate) use question::{Echo, TerminalQuestions};
-pub(crate) use size::human_size;
-pub(crate) use table::{Table, cut, heading};
+pub(crate) use size::{counted, human_size};
+pub(crate) use table::{Page, Table, cut, heading};

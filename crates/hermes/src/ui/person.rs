@@ -37,22 +37,22 @@ pub(crate) struct TerminalPerson {
 
 impl TerminalPerson {
     /// Questions are withdrawn when `interrupt` is raised.
-    pub(crate) fn new(printer: &Printer, interrupt: &Arc<Wake>, asked: Asked) -> Arc<Self> {
+    pub(crate) fn new(printer: Printer, interrupt: &Arc<Wake>, asked: Asked) -> Arc<Self> {
         let questions = match asked {
             Asked::Nothing => None,
             Asked::Approval | Asked::Everything => TerminalQuestions::new(printer, interrupt),
         };
         Arc::new(Self {
-            printer: printer.clone(),
+            printer,
             questions,
             asked,
         })
     }
 
     /// A person who is shown things and asked nothing.
-    pub(crate) fn shown_only(printer: &Printer) -> Arc<dyn Person> {
+    pub(crate) fn shown_only(printer: Printer) -> Arc<dyn Person> {
         Arc::new(Self {
-            printer: printer.clone(),
+            printer,
             questions: None,
             asked: Asked::Nothing,
         })
@@ -81,7 +81,8 @@ impl Person for TerminalPerson {
 
     fn sudo_password(&self, timeout: Duration) -> Option<SecretString> {
         let question = format!(
-            "\nThe command uses sudo. Password (hidden, within {} s, Enter to go on without): ",
+            "\nThe command uses sudo. Password (hidden, times out after {} s, Enter to continue \
+             without): ",
             timeout.as_secs()
         );
         self.ask(&question, timeout, Echo::Off)
@@ -103,7 +104,8 @@ impl Person for TerminalPerson {
     }
 
     fn warn(&self, message: &str, hint: Option<&str>) {
-        drop(self.printer.warn(visible(message), hint));
+        drop(self.printer.warn(visible(message)));
+        drop(hint.map(|hint| self.printer.hint(hint)));
     }
 
     fn notify(&self, message: &str) {

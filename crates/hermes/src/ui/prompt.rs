@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Read};
 
 use super::Printer;
+use crate::error::Result;
 
 /// Longest answer read.
 const MAX_ANSWER: u64 = 4096;
@@ -10,7 +11,7 @@ const MAX_ANSWER: u64 = 4096;
 /// Prints a question and reads a line; `None` at the end of input.
 ///
 /// Reads from a pipe too: scripts answer that way. `/dev/null` gives `None`.
-pub(crate) fn ask_line(printer: &Printer, question: &str) -> std::io::Result<Option<String>> {
+pub(crate) fn ask_line(printer: Printer, question: &str) -> Result<Option<String>> {
     printer.err(question)?;
     let mut answer = String::new();
     let stdin = std::io::stdin().lock();
@@ -23,7 +24,7 @@ pub(crate) fn ask_line(printer: &Printer, question: &str) -> std::io::Result<Opt
 }
 
 /// A yes or no question; `None` if there is no terminal to ask on.
-pub(crate) fn confirm(printer: &Printer, question: &str) -> std::io::Result<Option<bool>> {
+pub(crate) fn confirm(printer: Printer, question: &str) -> Result<Option<bool>> {
     if !std::io::stdin().is_terminal() {
         return Ok(None);
     }

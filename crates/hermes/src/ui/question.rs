@@ -42,9 +42,9 @@ pub(crate) struct TerminalQuestions {
 
 impl TerminalQuestions {
     /// `None` unless questions can be shown and answers typed.
-    pub(crate) fn new(printer: &Printer, interrupt: &Arc<Wake>) -> Option<Self> {
+    pub(crate) fn new(printer: Printer, interrupt: &Arc<Wake>) -> Option<Self> {
         (isatty(stdin()) && isatty(stderr())).then(|| Self {
-            printer: printer.clone(),
+            printer,
             interrupt: Arc::clone(interrupt),
             turn: Mutex::new(()),
         })

@@ -1,4 +1,10 @@
-//! Sizes for people.
+//! Sizes and counts for people.
+
+/// `1 session`, `2 sessions`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
 
 /// `512 B`, `1.5 KB`, `3.0 MB`.
 pub(crate) fn human_size(bytes: u64) -> String {

@@ -61,9 +61,38 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
+/// A page of labelled values under headings.
+pub(crate) struct Page {
+    printer: Printer,
+    /// Columns of a label.
+    width: usize,
+    pub(crate) text: String,
+}
+
+impl Page {
+    pub(crate) fn new(printer: Printer, width: usize) -> Self {
+        let text = String::new();
+        Self {
+            printer,
+            width,
+            text,
+        }
+    }
+
+    pub(crate) fn heading(&mut self, title: &str) {
+        self.text
+            .push_str(&format!("{}\n", heading(self.printer, title)));
+    }
+
+    pub(crate) fn row(&mut self, label: &str, value: &str) {
+        let (label, width) = (format!("{label}:"), self.width);
+        self.text.push_str(&format!("  {label:<width$} {value}\n"));
+    }
+}
+
 /// `◆ Title` above a group of lines.
-pub(crate) fn heading(printer: &Printer, title: &str) -> String {
-    printer.paint(Style::Heading, &format!("◆ {title}"))
+pub(crate) fn heading(printer: Printer, title: &str) -> String {
+    printer.paint(Style::HEADING, &format!("◆ {title}"))
 }
 
 #[cfg(test)]

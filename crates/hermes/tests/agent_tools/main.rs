@@ -17,7 +17,7 @@ mod ending;
 mod killed_workers;
 mod toolsets;
 
-use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::TaskId;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest};
 use hermes_board::{BoardOptions, SqliteBoard};
@@ -58,7 +58,7 @@ impl Desk {
 
     /// The default board, opened by this process.
     fn store(&self) -> SqliteBoard {
-        let board = BoardHome::at(&self.home.root()).board(&BoardSlug::default_board());
+        let board = Board::below(&self.home.root(), &BoardSlug::default_board());
         SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
     }
 

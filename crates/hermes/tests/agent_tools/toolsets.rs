@@ -21,7 +21,7 @@ fn toolsets_are_switched_for_one_platform() {
     assert!(is_on(&desk, "cli", "todo"));
     let off = desk.home.run(["tools", "disable", "todo", "file_tools"]);
     off.succeeds()
-        .prints("Switched off for cli: file, todo. New conversations have it.\n");
+        .prints("Switched off for cli: file, todo. Takes effect in new conversations.\n");
     assert!(!is_on(&desk, "cli", "todo") && !is_on(&desk, "cli", "patch"));
     assert!(is_on(&desk, "cli", "terminal") && is_on(&desk, "telegram", "todo"));
     let text = desk.home.read("config.yaml");
@@ -47,7 +47,10 @@ fn unknown_toolset_names_change_nothing() {
     let desk = Desk::new();
     desk.home.put("config.yaml", "toolsets: [file]\n");
     let refused = desk.home.run(["tools", "enable", "todo", "webb"]);
-    refused.refuses(1, "there is no toolset 'webb' that can be switched");
+    refused.refuses(
+        1,
+        "there is no toolset 'webb' that can be switched on or off",
+    );
     let refused = desk
         .home
         .run(["tools", "enable", "todo", "--platform", "a.b"]);

@@ -270,7 +270,8 @@ fn goal_card_is_blocked_with_certain_kinds_only() {
 fn the_judge_has_a_model_of_its_own_if_one_is_named() {
     let judge = ModelServer::always(verdict(true, "yes"));
     let more = format!(
-        "auxiliary: {{goal_judge: {{base_url: '{}', model: wise}}, title_generation: {{enabled: false}}}}\n",
+        "auxiliary: {{goal_judge: {{base_url: '{}', model: wise}}, title_generation: {{enabled: \
+         false}}}}\n",
         judge.base_url()
     );
     let server = ModelServer::start([completing("shipped"), ScriptedAnswer::text("ok")]);
@@ -289,7 +290,7 @@ fn completion_by_a_person_is_judged_as_well() {
     let card = Card::before(server, "");
     let complete = ["kanban", "complete", &card.id, "--summary", "shipped"];
     let refused = card.world.home.run(complete);
-    refused.exits(1).says_part("goal not reached: No.");
+    refused.exits(1).says_part("goal was not reached: No.");
     assert_eq!(card.status(), json!("running"));
     card.world.home.run(complete).succeeds();
     assert_eq!(card.status(), json!("done"));

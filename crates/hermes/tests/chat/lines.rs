@@ -115,7 +115,7 @@ fn model_change_applies_to_this_session_only() {
     outcome
         .exits(0)
         .prints("one\ntwo\nthree\n")
-        .says_part("small-one of custom now answers")
+        .says_part("Now using small-one from custom")
         .says_part("no such provider: `nosuch`");
     let models: Vec<Value> = world
         .bodies()
@@ -280,12 +280,12 @@ fn at_the_prompt_the_first_ctrl_c_warns() {
     let mut running = world.hermes(&["chat"]).start_at_terminal();
     running.wait_for("> ");
     running.press("\u{3}");
-    running.wait_for("once more to leave");
+    running.wait_for("again to exit");
     running.press("hello\r");
     running.wait_for("one");
     running.wait_for("> ");
     running.press("\u{3}");
-    running.wait_for("once more to leave");
+    running.wait_for("again to exit");
     running.press("\u{3}");
     running.wait().exits(130);
 }

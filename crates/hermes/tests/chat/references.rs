@@ -76,7 +76,7 @@ fn private_files_are_not_attached_and_named() {
         ("@folder:.ssh", "credentials"),
         ("@file:nosuch", "no such file"),
         ("@file:binary", "was not attached"),
-        ("@folder:binary", "it is no folder"),
+        ("@folder:binary", "it is not a folder"),
         ("@diff", "was not attached"),
         ("@url:http://127.0.0.1:1/x", "not on the public web"),
         ("@url:file:///etc/passwd", "Only http and https"),

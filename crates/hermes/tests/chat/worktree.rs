@@ -26,7 +26,13 @@ fn repository(world: &World) -> std::path::PathBuf {
     git(&root, &["init", "-q", "-b", "main"]);
     std::fs::write(root.join("file"), "x").unwrap();
     std::fs::write(root.join("local.env"), "here").unwrap();
-    std::fs::write(root.join(".worktreeinclude"), "local.env\n../outside\n").unwrap();
+    std::fs::create_dir(root.join("cache")).unwrap();
+    std::fs::write(root.join("cache/entry"), "kept").unwrap();
+    std::fs::write(
+        root.join(".worktreeinclude"),
+        "local.env\ncache\n../outside\n",
+    )
+    .unwrap();
     git(&root, &["add", "file", ".worktreeinclude"]);
     git(&root, &["commit", "-q", "-m", "one"]);
     root
@@ -57,7 +63,10 @@ fn failed_opening_leaves_no_worktree() {
 #[test]
 fn clean_worktree_is_removed_and_a_dirty_one_kept() {
     let world = World::answering([
-        ScriptedAnswer::call("terminal", &json!({"command": "pwd; cat local.env"})),
+        ScriptedAnswer::call(
+            "terminal",
+            &json!({"command": "pwd; cat local.env cache/entry"}),
+        ),
         ScriptedAnswer::text("done"),
         ScriptedAnswer::call("terminal", &json!({"command": "echo work > new"})),
         ScriptedAnswer::text("done"),
@@ -80,7 +89,7 @@ fn clean_worktree_is_removed_and_a_dirty_one_kept() {
     );
     let seen = world.bodies()[1].to_string();
     assert!(
-        seen.contains(".worktrees/hermes-") && seen.contains("here"),
+        seen.contains(".worktrees/hermes-") && seen.contains("herekept"),
         "{seen}"
     );
     assert!(
@@ -97,7 +106,7 @@ fn clean_worktree_is_removed_and_a_dirty_one_kept() {
     let ignored = std::fs::read_to_string(root.join(".gitignore")).unwrap();
     assert_eq!(ignored.matches(".worktrees/").count(), 1);
     let kept = run();
-    kept.succeeds().prints("done\n").says_part("is kept");
+    kept.succeeds().prints("done\n").says_part("was kept");
     let left = std::fs::read_dir(root.join(".worktrees")).unwrap().next();
     assert!(left.unwrap().unwrap().path().join("new").exists());
 }

@@ -136,7 +136,10 @@ fn a_file_of_theirs_is_listed_searched_and_resumed_here(version: Version) {
         .append_user(&session, &SessionMessage::user("paint it"))
         .unwrap();
     let step = ConversationStep {
-        assistant: SessionMessage::calls(None, calls("c2")),
+        assistant: SessionMessage {
+            tool_calls: Some(calls("c2")),
+            ..SessionMessage::new(MessageRole::Assistant)
+        },
         results: vec![SessionMessage::tool_result(
             "c2",
             "terminal",
@@ -216,7 +219,9 @@ fn a_file_of_ours_is_listed_searched_and_resumed_there(version: Version) {
     let step = ConversationStep {
         assistant: SessionMessage {
             reasoning_details: Some(json!([{"x": 1}])),
-            ..SessionMessage::calls(Some(MessageContent::from("looking")), calls("c1"))
+            content: Some(MessageContent::from("looking")),
+            tool_calls: Some(calls("c1")),
+            ..SessionMessage::new(MessageRole::Assistant)
         },
         results: vec![SessionMessage::tool_result("c1", "terminal", parts)],
         usage: Some(UsageRecord {
@@ -373,7 +378,8 @@ fn both_programs_write_at_once(version: Version) {
         writer.join().unwrap()
     });
     assert_eq!(theirs, json!(60));
-    assert_eq!(store.all_messages(&id("theirs")).unwrap().len(), 60);
+    let exported = store.export(&id("theirs")).unwrap();
+    assert_eq!(exported["messages"].as_array().unwrap().len(), 60);
     assert_eq!(their_verdict(&world), ("ok".to_owned(), 22));
     assert_eq!(check(&home(&world)).unwrap(), Health::Sound);
 }
@@ -392,7 +398,13 @@ fn what_we_took_back_and_summarised_stays_out_of_their_conversation() {
             .append_user(&session, &SessionMessage::user(text))
             .unwrap();
         store
-            .append(&session, &[SessionMessage::assistant("yes")])
+            .append(
+                &session,
+                &[SessionMessage {
+                    content: Some("yes".into()),
+                    ..SessionMessage::new(MessageRole::Assistant)
+                }],
+            )
             .unwrap();
     }
     store.undo_turns(&session, 1).unwrap();
@@ -404,12 +416,15 @@ fn what_we_took_back_and_summarised_stays_out_of_their_conversation() {
         .map(|stored| stored.id)
         .collect();
     let LockAttempt::Taken(lock) = store
-        .try_lock_compaction(&session, "ours", Duration::from_mins(1))
+        .try_lock_compaction(&session, "ours", None, Duration::from_mins(1))
         .unwrap()
     else {
         panic!("nobody else has the right");
     };
-    let summary = SessionMessage::assistant(format!("{SUMMARY_MARK} birds"));
+    let summary = SessionMessage {
+        content: Some(format!("{SUMMARY_MARK} birds").into()),
+        ..SessionMessage::new(MessageRole::Assistant)
+    };
     let compaction = Compaction {
         replaced: vec![(talk[1], summary)],
         summarised: talk[2..].to_vec(),

@@ -100,7 +100,7 @@ fn keys_that_rest_are_shown_with_a_time_and_can_be_reset() {
     assert_eq!(rows[0]["entries"][1]["status"], "ok");
     home.run(["auth", "reset", "xai"])
         .succeeds()
-        .prints("✓ 1 key of xai may be used again\n");
+        .prints("✓ 1 key for xai can be used again\n");
     assert_eq!(listed(&home)[0]["entries"][0]["status"], "ok");
     assert!(home.read("auth.json").contains("nous"));
 }
@@ -147,7 +147,7 @@ fn logging_out_forgets_a_provider_and_no_other() {
     }
     home.run(["auth", "logout", "grok"])
         .succeeds()
-        .prints("✓ Forgot 2 keys of xai\n");
+        .prints("✓ Removed 2 keys for xai\n");
     home.run(["auth", "logout", "xai"]).exits(1);
     home.run(["auth", "logout", "nosuch"])
         .exits(1)
@@ -162,6 +162,6 @@ fn logging_out_forgets_a_provider_and_no_other() {
     home.put("auth.json", kept.to_string());
     home.run(["auth", "logout"])
         .succeeds()
-        .prints("✓ Forgot 0 keys and the login of nous\n");
+        .prints("✓ Removed 0 keys and the login for nous\n");
     assert!(!home.read("auth.json").contains("canary"));
 }

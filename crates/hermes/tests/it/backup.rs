@@ -88,7 +88,7 @@ fn an_import_waits_for_no_gateway_and_overwrites_nothing_under_it() {
     outcome
         .exits(1)
         .prints("")
-        .says_part("Error: a gateway runs (default)\n");
+        .says_part("Error: a gateway is running (default)\n");
     assert_eq!(home.read("config.yaml"), before);
     assert!(!home.has("state.db"));
 
@@ -114,7 +114,7 @@ fn a_partial_restore_says_so_and_is_exit_code_1() {
         .exits(1)
         .prints("")
         .says_part("warning: skipped skills/one/SKILL.md: ")
-        .says_part("Restore partial: ");
+        .says_part("Restore incomplete: ");
     assert_eq!(home.read("config.yaml"), "terminal: {timeout: 5}\n");
     assert_eq!(
         std::fs::read_dir(home.outside("elsewhere"))
@@ -131,9 +131,9 @@ fn settings_are_not_overwritten_unasked() {
     let home = configured("terminal: {timeout: 6}\n");
     let before = home.tree();
     let outcome = home.hermes(["import"]).arg(&zip).run();
-    outcome
-        .exits(1)
-        .says_part("Error: there are settings already, and nobody to ask\n");
+    outcome.exits(1).says_part(
+        "Error: settings already exist, and there is no terminal to ask for confirmation\n",
+    );
     before.is_still(&home.tree());
     home.hermes(["import", "--force"])
         .arg(&zip)
@@ -186,7 +186,7 @@ fn what_is_no_backup_changes_nothing() {
     home.hermes(["import"]).arg(&foreign).run().refuses(
         1,
         &format!(
-            "{} does not look like a Hermes backup: it holds no config.yaml, .env or state.db",
+            "{} does not look like a Hermes backup: it contains no config.yaml, .env or state.db",
             foreign.display()
         ),
     );
@@ -209,7 +209,7 @@ fn members_that_point_outside_are_skipped() {
         ],
     );
     let outcome = home.hermes(["import"]).arg(&zip).run();
-    outcome.exits(1).says_part("Restore partial: ");
+    outcome.exits(1).says_part("Restore incomplete: ");
     assert_eq!(home.read("config.yaml"), "x: 1\n");
     assert!(!home.user_home().join("evil").exists() && !home.outside("evil").exists());
     assert!(!Path::new("/abs/evil").exists());

@@ -98,8 +98,8 @@ fn a_home_of_another_user() {
             .as_nobody()
             .run()
             .exits(1)
-            .prints_part("✗ ~/.hermes cannot be written\n")
-            .prints_part("⚠ ~/.hermes belongs to user 0, you are user 65534\n");
+            .prints_part("✗ ~/.hermes is not writable\n")
+            .prints_part("⚠ ~/.hermes is owned by user 0, but you are user 65534\n");
         before.is_still(&home.tree());
     }
     // What may be read is read.

@@ -116,9 +116,9 @@ fn the_origin_of_a_value_names_winner_and_losers() {
         .succeeds()
         .prints(
             "6\n  from environment (TERMINAL_TIMEOUT)\n  \
-             over ~/.hermes/config.yaml:3 = 5\n  \
-             over ~/.hermes/.env:2 (TERMINAL_TIMEOUT) = 4\n  \
-             over default = 180\n",
+             overrides ~/.hermes/config.yaml:3 = 5\n  \
+             overrides ~/.hermes/.env:2 (TERMINAL_TIMEOUT) = 4\n  \
+             overrides default = 180\n",
         );
     home.run(["config", "get", "terminal.timeout", "--origin"])
         .prints_part("5\n  from ~/.hermes/config.yaml:3\n");

@@ -172,7 +172,7 @@ fn a_file_of_a_newer_version_is_left_alone() {
     let before = home.tree();
     home.run(["config", "migrate"])
         .succeeds()
-        .says("warning: config.yaml has schema version 99, newer than 33; it is used as it is\n");
+        .says("warning: config.yaml has schema version 99, newer than 33; it is used as is\n");
     before.is_still(&home.tree());
     home.run(["config", "get", "terminal.timeout"])
         .prints("5\n");

@@ -51,7 +51,7 @@ fn all_cards_are_done_and_nothing_is_left() {
     outcome
         .succeeds()
         .prints_part("6 of 6 cards done by 8 worker processes")
-        .prints_part("said done, and a check says no")
+        .prints_part("reported it done, but a check failed")
         .prints_part("its worker died; the card is ready again")
         .prints_part("hermes kanban create");
     assert_eq!(entries(&temporary), 0, "{outcome}");

@@ -26,8 +26,8 @@ fn on_a_read_only_home_without_network_it_ends_soon_and_changes_nothing() {
     outcome
         .exits(1)
         .says("")
-        .prints_part("✗ ~/.hermes cannot be written\n")
-        .prints_part("\n2 to mend:\n  1. ");
+        .prints_part("✗ ~/.hermes is not writable\n")
+        .prints_part("\n2 to fix:\n  1. ");
     before.is_still(&home.tree());
 }
 
@@ -37,7 +37,7 @@ fn a_fresh_home_has_no_problem_and_nothing_is_made() {
     home.run(["doctor"])
         .succeeds()
         .says("")
-        .prints_part("~/.hermes is not there yet")
+        .prints_part("~/.hermes does not exist yet")
         .prints_part("\nNo problems found.\n");
     assert_eq!(home.tree().paths(), Vec::<&str>::new());
 }
@@ -46,7 +46,7 @@ fn a_fresh_home_has_no_problem_and_nothing_is_made() {
 fn a_zone_nobody_knows_is_told() {
     let home = configured("timezone: Atlantis/Capital\n");
     home.run(["doctor"])
-        .prints_part("timezone is 'Atlantis/Capital', which this machine does not know\n");
+        .prints_part("timezone 'Atlantis/Capital' is not known on this machine\n");
     let home = configured("timezone: UTC\n");
     let told = home.run(["doctor"]).stdout;
     assert!(!told.contains("timezone"), "{told}");
@@ -80,7 +80,7 @@ fn it_mends_what_it_may() {
     let fixed = home.run(["doctor", "--fix"]);
     fixed.succeeds().never_shows("or-canary");
     fixed
-        .prints_part("  ✓ fixed: complete ~/.hermes\n")
+        .prints_part("  ✓ fixed: create what is missing in ~/.hermes\n")
         .prints_part("  ✓ fixed: migrate config.yaml\n")
         .prints_part("  ✓ fixed: move OPENROUTER_API_KEY to .env\n")
         .prints_part("  ✓ fixed: remove the alias gone\n");

@@ -73,7 +73,7 @@ fn characters_that_no_key_has_are_dropped_with_a_warning() {
         "sk\u{2013}a\u{200b}b\nc",
     ])
     .succeeds()
-    .says_part("warning: OPENROUTER_API_KEY: dropped characters outside ASCII at ");
+    .says_part("warning: OPENROUTER_API_KEY: removed non-ASCII characters at ");
     assert_eq!(home.read(".env"), "OPENROUTER_API_KEY=skabc\n");
 }
 

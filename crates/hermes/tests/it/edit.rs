@@ -21,7 +21,7 @@ fn the_editor_gets_the_file_and_its_arguments() {
     );
     outcome
         .succeeds()
-        .prints("✓ ~/.hermes/config.yaml is fine\n")
+        .prints("✓ ~/.hermes/config.yaml is valid\n")
         .says("");
     home.run(["config", "get", "terminal.timeout"])
         .prints("7\n");
@@ -45,7 +45,7 @@ fn a_mistake_is_reported_with_line_and_column() {
 fn an_editor_that_fails_or_is_missing_is_named() {
     let home = fresh();
     let outcome = edit(&home, "exit 4");
-    outcome.exits(1).says_part("/editor ended with ");
+    outcome.exits(1).says_part("/editor failed: ");
     home.hermes(["config", "edit"])
         .env("EDITOR", "no-such-editor-anywhere")
         .run()

@@ -55,7 +55,7 @@ fn entries_come_and_go_and_comments_stay() {
         "MY_KEY",
     ])
     .succeeds()
-    .prints("✓ Added deepseek with deepseek-chat as number 3\n")
+    .prints("✓ Added deepseek with deepseek-chat as entry 3\n")
     .says_part("no key is set for deepseek");
     home.run(["fallback", "remove", "xai"])
         .succeeds()
@@ -79,7 +79,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let home = configured(CHAIN);
     for (args, part) in [
         (&["add", "nosuch", "m"][..], "no such provider: `nosuch`"),
-        (&["add", "xai", "grok-4"], "is in the chain already"),
+        (&["add", "xai", "grok-4"], "is already in the chain"),
         (
             &["add", "custom", "m", "--base-url", "localhost:1"],
             "is not an HTTP address",

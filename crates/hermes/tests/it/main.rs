@@ -6,7 +6,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "tests look at files directly"
+    reason = "tests access files directly"
 )]
 
 mod archives;

@@ -20,7 +20,7 @@ fn a_package_manager_keeps_its_settings() {
             .run()
             .refuses(
                 1,
-                "config.yaml belongs to NixOS on this machine and is not changed here",
+                "config.yaml is managed by NixOS on this machine and cannot be changed here",
             )
             .says_part(advice);
     }
@@ -29,7 +29,7 @@ fn a_package_manager_keeps_its_settings() {
         .run()
         .refuses(
             1,
-            "config.yaml belongs to Homebrew on this machine and is not changed here",
+            "config.yaml is managed by Homebrew on this machine and cannot be changed here",
         );
     home.hermes(["config", "get", "terminal.timeout"])
         .env("HERMES_MANAGED", "nix")
@@ -45,7 +45,7 @@ fn the_marker_in_the_home_counts_as_much_as_the_variable() {
     home.run(["config", "set", "terminal.timeout", "9"])
         .refuses(
             1,
-            "config.yaml belongs to NixOS on this machine and is not changed here",
+            "config.yaml is managed by NixOS on this machine and cannot be changed here",
         );
     assert!(!home.has("config.yaml"));
 }
@@ -65,7 +65,7 @@ fn an_administrators_value_wins_and_cannot_be_changed() {
     run(&["config", "get", "terminal.timeout", "--origin"])
         .succeeds()
         .prints(&format!(
-            "7\n  from {}:2\n  over ~/.hermes/config.yaml:2 = 5\n  over default = 180\n",
+            "7\n  from {}:2\n  overrides ~/.hermes/config.yaml:2 = 5\n  overrides default = 180\n",
             file.display()
         ));
     let before = home.tree();

@@ -187,7 +187,7 @@ fn files_of_others_are_neither_overwritten_nor_removed() {
     let created = home.run(["profile", "create", "mine"]);
     created
         .succeeds()
-        .says_part("warning: no command of its own: ");
+        .says_part("warning: could not create a command for the profile: ");
     assert_eq!(
         std::fs::read_to_string(&mine).unwrap(),
         "#!/bin/sh\necho mine\n"
@@ -226,7 +226,7 @@ fn clones_take_what_their_flag_says() {
     let clone = home.run(["profile", "create", "light", "--clone"]);
     clone
         .succeeds()
-        .says_part("warning: the clone shares TELEGRAM_BOT_TOKEN\n")
+        .says_part("warning: the clone shares TELEGRAM_BOT_TOKEN with its source\n")
         .never_shows("123:abc");
     let light = home.path("profiles/light");
     for there in ["config.yaml", ".env", "memories/MEMORY.md", "SOUL.md"] {

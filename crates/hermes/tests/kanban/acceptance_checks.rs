@@ -24,7 +24,7 @@ fn a_card_with_checks_is_done_only_when_they_pass() {
     refused.exits(1).prints("").says(&format!(
         "{id}: running 2 acceptance checks\n\
          kanban: {id} is not done: check 1 (test -e made) ended with exit code 1\n\
-         hint: it is ready for another attempt (failure 1); `hermes kanban show {id}` has the output\n"
+         hint: it is ready for another attempt (failure 1); `hermes kanban show {id}` shows the output\n"
     ));
     let card = desk.json(&["show", &id]);
     assert_eq!(card["task"]["status"], "ready");

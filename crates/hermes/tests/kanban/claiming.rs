@@ -76,7 +76,7 @@ fn a_card_whose_parent_is_open_is_not_claimed() {
     assert_refuses(
         &desk.kanban(&["claim", &child]),
         1,
-        &format!("cannot claim {child}: it waits for open parents"),
+        &format!("cannot claim {child}: it is waiting for open parents"),
     );
     assert_eq!(desk.status(&child), "todo");
     assert_eq!(
@@ -146,7 +146,7 @@ fn a_worktree_is_made_before_its_worker_starts() {
         .exits(1)
         .prints("")
         .says_part(&format!(
-            "kanban: {other} has no workspace: a worktree needs"
+            "kanban: could not prepare a workspace for {other}: a worktree needs"
         ))
         .says_part("hint: the card is ready again");
     let card = crew.desk.json(&["show", &other])["task"].clone();

@@ -106,7 +106,7 @@ fn leaving_the_board_restores_the_terminal() {
             .call(&["board"])
             .env("TERM", "xterm")
             .start_at_terminal();
-        board.wait_for("q leave");
+        board.wait_for("q quit");
         board.press(keys);
         let outcome = board.wait();
         outcome.succeeds();

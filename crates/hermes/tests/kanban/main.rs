@@ -39,7 +39,7 @@ mod why;
 mod worker;
 
 use hermes_board::SqliteBoard;
-use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 use hermes_store::rusqlite::Connection;
@@ -118,8 +118,7 @@ impl Desk {
 
     /// The default board, opened by this process.
     fn store(&self) -> SqliteBoard {
-        let home = BoardHome::at(&self.home.root());
-        let board = home.board(&BoardSlug::default_board());
+        let board = Board::below(&self.home.root(), &BoardSlug::default_board());
         SqliteBoard::open(&board, &hermes_board::BoardOptions::default()).unwrap()
     }
 

@@ -30,7 +30,7 @@ fn invalid_cards_are_not_created() {
         ),
         (
             &["--max-runtime", "5x"],
-            "--max-runtime: invalid duration '5x': write seconds, or a number with s, m, h, d or w",
+            "--max-runtime: invalid duration '5x': use seconds, or a number with s, m, h, d or w",
         ),
         (
             &["--max-retries", "0"],
@@ -50,11 +50,12 @@ fn invalid_cards_are_not_created() {
         ),
         (
             &["--scheduled-at", "soon"],
-            "--scheduled-at: invalid time 'soon': write 2027-01-31T09:00:00Z, or seconds since 1970",
+            "--scheduled-at: invalid time 'soon': use 2027-01-31T09:00:00Z, or seconds since 1970",
         ),
         (
             &["--initial-status", "blocked", "--triage"],
-            "a card can have one initial status: --initial-status blocked, --triage or --scheduled-at",
+            "a card can have one initial status: --initial-status blocked, --triage or \
+             --scheduled-at",
         ),
     ] {
         let args: Vec<&str> = ["create", "x"].iter().chain(flags).copied().collect();
@@ -150,7 +151,11 @@ fn one_flag_of_a_pair_is_a_usage_error() {
     for verb in ["show", "runs"] {
         for half in [["--state-type", "status"], ["--state-name", "done"]] {
             let refused = desk.kanban(&[verb, &id, half[0], half[1]]);
-            assert_refuses(&refused, 2, "--state-type and --state-name belong together");
+            assert_refuses(
+                &refused,
+                2,
+                "--state-type and --state-name must be given together",
+            );
         }
         desk.kanban(&[verb, &id, "--state-type", "colour", "--state-name", "x"])
             .exits(2);

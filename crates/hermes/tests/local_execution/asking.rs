@@ -7,7 +7,7 @@ use hermes_testkit::eventually;
 
 use super::{Place, is_alive};
 
-const QUESTION: &str = "[o]nce, [s]ession, [a]lways, [d]eny (within 60 s, else deny): ";
+const QUESTION: &str = "[o]nce, [s]ession, [a]lways, [d]eny (default after 60 s: deny): ";
 const DELETE: &str = "rm -rf ./x && echo deleted";
 
 /// A place with a directory that a flagged command would delete.
@@ -60,7 +60,7 @@ fn silence_is_a_no() {
     // check 34
     let place = with_victim("approvals: {timeout: 1}\n");
     let hermes = place.at_terminal(&["exec", "--", DELETE]);
-    hermes.wait_for("(within 1 s, else deny): ");
+    hermes.wait_for("(default after 1 s: deny): ");
     hermes.wait().exits(1);
     assert!(place.work("x").exists());
 }
@@ -151,7 +151,9 @@ fn a_script_asks_for_each_command_and_not_for_itself() {
     // check 34
     let place = with_victim("");
     let code = format!(
-        "from hermes_tools import terminal\nprint(terminal('{DELETE}')['exit_code'])\nprint(terminal('echo harmless')['output'])"
+        "from hermes_tools import \
+         terminal\nprint(terminal('{DELETE}')['exit_code'])\nprint(terminal('echo \
+         harmless')['output'])"
     );
     let call = serde_json::json!({ "code": code }).to_string();
     let mut hermes = place.at_terminal(&["tools", "call", "execute_code", &call]);

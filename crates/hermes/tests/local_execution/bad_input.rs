@@ -33,7 +33,7 @@ fn a_program_that_starts_in_a_directory_that_is_gone() {
         .says_part("a/gone is gone or cannot be entered");
     // Without a name there is nothing to go back to.
     let outcome = run(&script.replace("&& exec", "&& exec env -u PWD"));
-    outcome.refuses(1, "the current directory does not exist any more");
+    outcome.refuses(1, "the current directory no longer exists");
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Activated {
         let mut hermes = place
             .hermes(&["exec", "--", "sudo true"])
             .start_at_terminal();
-        hermes.wait_for("go on without): ");
+        hermes.wait_for("continue without): ");
         hermes.press("\r");
         hermes.wait();
     }

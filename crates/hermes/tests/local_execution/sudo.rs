@@ -104,7 +104,7 @@ fn somebody_at_the_terminal_types_it_once_per_session() {
     let mut hermes = place
         .hermes(&["tools", "call", "execute_code", &call])
         .start_at_terminal();
-    hermes.wait_for("Password (hidden, within 45 s, Enter to go on without): ");
+    hermes.wait_for("Password (hidden, times out after 45 s, Enter to continue without): ");
     hermes.press(&format!("{PASSWORD}\r"));
     let outcome = hermes.wait();
     outcome
@@ -131,7 +131,7 @@ fn a_wrong_one_is_forgotten_and_asked_for_again() {
         .hermes(&["tools", "call", "execute_code", &call])
         .start_at_terminal();
     for password in ["wrong", PASSWORD] {
-        hermes.wait_for("go on without): ");
+        hermes.wait_for("continue without): ");
         hermes.press(&format!("{password}\r"));
     }
     let outcome = hermes.wait();
@@ -150,11 +150,11 @@ fn enter_and_ctrl_c_type_nothing_and_none_is_asked_for_that_is_not_needed() {
             .start_at_terminal()
     };
     let mut hermes = start();
-    hermes.wait_for("go on without): ");
+    hermes.wait_for("continue without): ");
     hermes.press("\r");
     hermes.wait().exits(1).prints_part("a terminal is required");
     let mut hermes = start();
-    hermes.wait_for("go on without): ");
+    hermes.wait_for("continue without): ");
     hermes.press("\u{3}");
     hermes.wait().exits(130);
     // The terminal shows again what is typed.
@@ -166,7 +166,7 @@ fn enter_and_ctrl_c_type_nothing_and_none_is_asked_for_that_is_not_needed() {
         .program("/bin/sh")
         .env("HERMES", place.home.program())
         .start_at_terminal();
-    shell.wait_for("go on without): ");
+    shell.wait_for("continue without): ");
     shell.press("\r");
     let outcome = shell.wait();
     assert_eq!(outcome.stdout.lines().last(), Some("echo"), "{outcome}");
@@ -175,7 +175,8 @@ fn enter_and_ctrl_c_type_nothing_and_none_is_asked_for_that_is_not_needed() {
     outcome.succeeds().prints("in\n");
 }
 
-/// Gives the machine a user with a password who may use sudo, for this program only: `/etc` is a copy.
+/// Gives the machine a user with a password who may use sudo, for this program only: `/etc` is a
+/// copy.
 const USER: &str = r#"
 cp -a /etc "$WHERE/etc"
 mount --bind "$WHERE/etc" /etc

@@ -50,7 +50,7 @@ first 日本語 question  just now     cli       20260101_000000_aaaaaa
     );
     home.sessions(&["rename", "20260101_000000_b", "My", "phone  talk"])
         .succeeds()
-        .prints("Session 20260101_000000_bbbbbb is called 'My phone talk' now\n");
+        .prints("Renamed session 20260101_000000_bbbbbb to 'My phone talk'\n");
     home.sessions(&["list"]).succeeds().prints(
         "Title          Preview                Last Active  Src       ID
 My phone talk  second                 just now     telegram  20260101_000000_bbbbbb
@@ -163,7 +163,10 @@ fn searches_cannot_fail_and_show_no_secrets() {
 fn stored_text_cannot_send_terminal_codes() {
     let home = SessionHome::new();
     home.talk("a", "cli", &["red \u{1b}[31m text \u{202e}backwards"]);
-    home.sql("UPDATE sessions SET title = 'evil' || char(27) || ']0;x' || char(7), source = 'c' || char(13)");
+    home.sql(
+        "UPDATE sessions SET title = 'evil' || char(27) || ']0;x' || char(7), source = 'c' || \
+        char(13)",
+    );
     let outcome = home.sessions(&["list"]);
     outcome
         .succeeds()

@@ -15,7 +15,8 @@ mod repair;
 mod storage;
 
 use hermes_session::{
-    ConversationStep, NewSession, SessionEndReason, SessionId, SessionMessage, SessionStore,
+    ConversationStep, MessageRole, NewSession, SessionEndReason, SessionId, SessionMessage,
+    SessionStore,
 };
 use hermes_store::rusqlite::Connection;
 use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
@@ -56,7 +57,10 @@ impl SessionHome {
             let calls = json!([{"id": "c", "type": "function",
                 "function": {"name": "terminal", "arguments": "{}"}}]);
             let step = ConversationStep {
-                assistant: SessionMessage::calls(None, calls),
+                assistant: SessionMessage {
+                    tool_calls: Some(calls),
+                    ..SessionMessage::new(MessageRole::Assistant)
+                },
                 results: vec![SessionMessage::tool_result(
                     "c",
                     "terminal",

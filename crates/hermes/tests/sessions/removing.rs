@@ -23,7 +23,7 @@ fn deleting_asks_for_confirmation() {
     home.sessions(&["delete", "old"])
         .exits(1)
         .prints("")
-        .says_part("no terminal to ask on")
+        .says_part("no terminal to ask for confirmation")
         .says_part("--yes");
     assert_eq!(home.listed(&[]), before);
     home.sessions(&["delete", "old", "-y"])

@@ -73,7 +73,7 @@ fn a_truncated_file_is_refused_with_a_clear_error() {
         .says_part("hermes sessions repair");
     home.sessions(&["repair"])
         .succeeds()
-        .prints_part("A copy of the file as it was: ");
+        .prints_part("Copy of the original file: ");
     home.sessions(&["list"]).succeeds();
     home.sessions(&["repair", "--check-only"]).succeeds();
 }

@@ -25,25 +25,21 @@ pub struct Children {
     killed: BTreeSet<ProfileName>,
 }
 
+/// A worker that this process started.
 #[derive(Debug)]
-struct OwnWorker {
-    attempt: Attempt,
-    record: ChildRecord,
-    child: Child,
-}
-
-/// Profile and exit record of a worker.
-#[derive(Debug)]
-pub(super) struct ChildRecord {
+pub(super) struct OwnWorker {
+    pub(super) attempt: Attempt,
     pub(super) profile: ProfileName,
-    pub(super) path: PathBuf,
+    pub(super) exit_record: PathBuf,
+    pub(super) child: Child,
 }
 
+/// An attempt at a card of any board.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Attempt {
-    database: PathBuf,
-    task: TaskId,
-    run: RunId,
+pub(super) struct Attempt {
+    pub(super) database: PathBuf,
+    pub(super) task: TaskId,
+    pub(super) run: RunId,
 }
 
 impl Children {
@@ -63,21 +59,17 @@ impl Children {
             .into_iter()
             .partition(|worker| worker.child.peek().is_some());
         self.workers = living;
-        for worker in over {
-            let OwnWorker {
-                attempt,
-                record: ChildRecord { profile, path },
-                mut child,
-            } = worker;
-            let Ok(ended) = child.wait() else {
+        for mut worker in over {
+            let Ok(ended) = worker.child.wait() else {
                 // Some other part of the program reaped it; its exit is unknown.
                 continue;
             };
             let exit = exit_of(ended);
             if matches!(exit, WorkerExit::Signal(_)) {
-                self.killed.insert(profile);
+                self.killed.insert(worker.profile);
             }
-            if let Err(error) = write_record(&path, attempt.run, exit, now) {
+            let attempt = worker.attempt;
+            if let Err(error) = write_record(&worker.exit_record, attempt.run, exit, now) {
                 tracing::warn!(%error, task = attempt.task.as_str(), "could not record the exit of a worker");
             }
             if self.ended.len() >= REMEMBERED {
@@ -87,23 +79,8 @@ impl Children {
         }
     }
 
-    pub(super) fn add(
-        &mut self,
-        board: &Board,
-        task: &TaskId,
-        run: RunId,
-        record: ChildRecord,
-        child: Child,
-    ) {
-        self.workers.push(OwnWorker {
-            attempt: Attempt {
-                database: board.database.clone(),
-                task: task.clone(),
-                run,
-            },
-            record,
-            child,
-        });
+    pub(super) fn add(&mut self, worker: OwnWorker) {
+        self.workers.push(worker);
     }
 
     /// Profiles whose workers were killed since this was last asked.

@@ -23,7 +23,8 @@ struct Record {
     ended_at: i64,
 }
 
-/// Records how the worker of an attempt exited, unless a later attempt has a record already. Returns
+/// Records how the worker of an attempt exited, unless a later attempt has a record already.
+/// Returns
 /// whether it was written.
 pub fn write_exit_record(
     board: &Board,
@@ -83,14 +84,14 @@ fn read(path: &Path) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boards::{BoardHome, BoardSlug};
+    use crate::boards::BoardSlug;
     use pretty_assertions::assert_eq;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #[expect(clippy::disallowed_methods, reason = "tests access files directly")]
     fn the_end_of_the_latest_attempt_is_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let board = BoardHome::at(dir.path()).board(&BoardSlug::default_board());
+        let board = Board::below(dir.path(), &BoardSlug::default_board());
         let task = TaskId::from_bits(7);
         let write = |run, exit| write_exit_record(&board, &task, RunId(run), exit, 99).unwrap();
         let read = |run| read_exit_record(&board, &task, RunId(run));

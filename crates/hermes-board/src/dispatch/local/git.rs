@@ -28,12 +28,10 @@ impl Worktrees {
         match self.git.run(directory, words) {
             Ok(text) if text.is_empty() => Ok(None),
             Ok(text) => Ok(Some(canonical(Path::new(&text)))),
-            Err(GitError::Refused { message, .. }) if message.contains("not a git repository") => {
-                Ok(None)
-            }
-            // Inside `.git` itself, or a repository without files.
+            // The second is inside `.git` itself, or a repository without files.
             Err(GitError::Refused { message, .. })
-                if message.contains("must be run in a work tree") =>
+                if message.contains("not a git repository")
+                    || message.contains("must be run in a work tree") =>
             {
                 Ok(None)
             }

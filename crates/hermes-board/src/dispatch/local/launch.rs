@@ -9,7 +9,7 @@ use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, Group, SpawnClass, Streams, fi
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::local::attempts::exec_id;
-use crate::dispatch::local::children::{ChildRecord, Children};
+use crate::dispatch::local::children::{Attempt, Children, OwnWorker};
 use crate::dispatch::local::identity::ProcessSpace;
 use crate::dispatch::local::log_file::open_log;
 use crate::dispatch::local::{WorkerSetup, terminate};
@@ -74,10 +74,7 @@ pub(super) fn launch(
         }
     }
     let log = open_log(&board.log_of(&task.id)?, setup.log)?;
-    let record = ChildRecord {
-        path: board.exit_record_of(&task.id)?,
-        profile: profile.clone(),
-    };
+    let exit_record = board.exit_record_of(&task.id)?;
     let env = environment(request, board, setup, &profile);
     let workspace = Some(&request.workspace.path).filter(|path| path.is_dir());
     let spec = ChildSpec {
@@ -96,7 +93,16 @@ pub(super) fn launch(
         // Not waited for yet, so its entry is there.
         identity: ProcessSpace::own().identity_of(child.pid()),
     };
-    children.add(board, &task.id, run, record, child);
+    children.add(OwnWorker {
+        attempt: Attempt {
+            database: board.database.clone(),
+            task: task.id.clone(),
+            run,
+        },
+        profile,
+        exit_record,
+        child,
+    });
     Ok(worker)
 }
 
@@ -159,56 +165,55 @@ fn environment(
     let workspace = &request.workspace.path;
     let branch = request.workspace.branch.as_deref();
     let branch = branch.or(filled(task.branch_name.as_deref()));
-    let mut extra: Vec<(OsString, OsString)> = Vec::new();
-    let mut set = |var: &vars::Var, value: &OsStr| extra.push((var.name.into(), value.into()));
-    set(&vars::HERMES_PROFILE, profile.as_str().as_ref());
-    set(&vars::HERMES_KANBAN_TASK, task.id.as_str().as_ref());
-    set(&vars::HERMES_KANBAN_WORKSPACE, workspace.as_os_str());
-    set(
-        &vars::HERMES_KANBAN_RUN_ID,
-        request.run.to_string().as_ref(),
-    );
-    set(&vars::HERMES_KANBAN_CLAIM_LOCK, request.lock.as_ref());
-    set(&vars::HERMES_KANBAN_DB, board.database.as_os_str());
-    set(
-        &vars::HERMES_KANBAN_WORKSPACES_ROOT,
-        board.workspaces.as_os_str(),
-    );
-    set(&vars::HERMES_KANBAN_BOARD, board.slug.as_str().as_ref());
-    set(&vars::TERMINAL_CWD, workspace.as_os_str());
+    let text = |text: &str| Some(OsString::from(text));
+    let path = |path: &Path| Some(path.as_os_str().to_owned());
     let turns = task.goal_max_turns.filter(|_| task.goal_mode);
-    let mut optional: Vec<(&vars::Var, Option<OsString>)> = vec![
+    let limit = |var: &vars::Var| {
+        let runtime = task.max_runtime_seconds.filter(|runtime| *runtime > 0)?;
+        let seconds = worker_terminal_timeout(runtime, inherited_number(setup, var.name));
+        Some(seconds.to_string().into())
+    };
+    let mut variables = vec![
+        (&vars::HERMES_PROFILE, text(profile.as_str())),
+        (&vars::HERMES_KANBAN_TASK, text(task.id.as_str())),
+        (&vars::HERMES_KANBAN_WORKSPACE, path(workspace)),
+        (&vars::HERMES_KANBAN_RUN_ID, text(&request.run.to_string())),
+        (&vars::HERMES_KANBAN_CLAIM_LOCK, text(request.lock)),
+        (&vars::HERMES_KANBAN_DB, path(&board.database)),
+        (
+            &vars::HERMES_KANBAN_WORKSPACES_ROOT,
+            path(&board.workspaces),
+        ),
+        (&vars::HERMES_KANBAN_BOARD, text(board.slug.as_str())),
+        (&vars::TERMINAL_CWD, path(workspace)),
         (
             &vars::HERMES_TENANT,
-            filled(task.tenant.as_deref()).map(Into::into),
+            filled(task.tenant.as_deref()).and_then(text),
         ),
-        (&vars::HERMES_KANBAN_BRANCH, branch.map(Into::into)),
+        (&vars::HERMES_KANBAN_BRANCH, branch.and_then(text)),
         (
             &vars::HERMES_KANBAN_GOAL_MODE,
             task.goal_mode.then(|| "1".into()),
         ),
         (
             &vars::HERMES_KANBAN_GOAL_MAX_TURNS,
-            turns.map(|turns| turns.to_string().into()),
+            turns.and_then(|turns| text(&turns.to_string())),
         ),
     ];
-    if let Some(runtime) = task.max_runtime_seconds.filter(|runtime| *runtime > 0) {
-        for var in [
-            &vars::TERMINAL_TIMEOUT,
-            &vars::TERMINAL_MAX_FOREGROUND_TIMEOUT,
-        ] {
-            let seconds = worker_terminal_timeout(runtime, inherited_number(setup, var.name));
-            optional.push((var, Some(seconds.to_string().into())));
-        }
+    for var in [
+        &vars::TERMINAL_TIMEOUT,
+        &vars::TERMINAL_MAX_FOREGROUND_TIMEOUT,
+    ] {
+        // Without a time limit the worker inherits these.
+        variables.extend(limit(var).map(|seconds| (var, Some(seconds))));
     }
     // Variables that this card does not set must not be inherited from another one.
     let mut base = setup.base.clone();
-    base.retain(|(name, _)| !optional.iter().any(|(var, _)| name == var.name));
-    extra.extend(
-        optional
-            .into_iter()
-            .filter_map(|(var, value)| Some((var.name.into(), value?))),
-    );
+    base.retain(|(name, _)| !variables.iter().any(|(var, _)| name == var.name));
+    let extra: Vec<(OsString, OsString)> = variables
+        .into_iter()
+        .filter_map(|(var, value)| Some((var.name.into(), value?)))
+        .collect();
     let mut policy = setup.policy.clone();
     policy.hermes_home = setup.location.profile_home(profile);
     let mark = exec_id(&board.database, &task.id, request.run);
@@ -234,7 +239,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #[expect(clippy::disallowed_methods, reason = "tests access files directly")]
     fn the_program_is_the_named_one_if_there_is_one_and_else_ours() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,5 @@
 //! The file that takes what workers of a card print.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -56,9 +55,7 @@ fn rotate(path: &Path, rotation: LogRotation) -> hermes_fs::Result<()> {
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {
-    let mut name = OsString::from(path.as_os_str());
-    name.push(format!(".{number}"));
-    name.into()
+    path.with_added_extension(number.to_string())
 }
 
 #[cfg(test)]
@@ -68,7 +65,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #[expect(clippy::disallowed_methods, reason = "tests access files directly")]
     fn large_logs_move_on_and_the_oldest_goes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("logs/t_1.log");

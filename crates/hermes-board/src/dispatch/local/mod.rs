@@ -34,7 +34,7 @@ use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact
 use crate::model::{Task, Termination, WorkerIdentity};
 use crate::plan::{Facts, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
-use crate::{Claimer, Clock, SystemClock};
+use crate::{Clock, SystemClock, own_lock};
 
 /// Names of toolsets, for the home of a profile.
 pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
@@ -47,13 +47,10 @@ pub type AfterLoss = Arc<dyn Fn(&ProfileName) + Send + Sync>;
 pub struct WorkerSetup {
     /// The program; see [`worker_program`].
     pub program: PathBuf,
-    /// Where profiles are.
     pub location: Location,
     /// Variables of this process, without those of any `.env`: each profile reads its own.
     pub base: Vec<(OsString, OsString)>,
-    /// The rules for environments of children.
     pub policy: EnvPolicy,
-    /// Logs.
     pub log: LogRotation,
     /// Deadlines for terminating a worker.
     pub timing: KillTiming,
@@ -104,13 +101,9 @@ impl std::fmt::Debug for WorkerSetup {
 /// Workers of one board on this machine.
 #[derive(Debug)]
 pub struct LocalWorkerHost<'w> {
-    /// The board.
     pub board: &'w Board,
-    /// All boards.
     pub home: &'w BoardHome,
-    /// How workers are started.
     pub setup: &'w WorkerSetup,
-    /// Workers this process has started.
     pub children: &'w mut Children,
 }
 
@@ -124,7 +117,7 @@ impl WorkerHost for LocalWorkerHost<'_> {
     }
 
     fn observe(&self, board: &Snapshot) -> Facts {
-        let claimer = Claimer::of_this_process();
+        let own_lock = own_lock();
         // Scanning every process is worth it only if one could belong to a card.
         let attempts = if has_history(board) {
             attempts::Attempts::scan(self.board)
@@ -140,7 +133,7 @@ impl WorkerHost for LocalWorkerHost<'_> {
             ..Facts::default()
         };
         for running in &board.running {
-            let fact = worker_fact(running, &claimer, &workers);
+            let fact = worker_fact(running, &own_lock, &workers);
             facts.workers.insert(running.card.id.clone(), fact);
         }
         for worker in attempts.each() {
@@ -160,7 +153,7 @@ impl WorkerHost for LocalWorkerHost<'_> {
     }
 
     fn prepare_workspace(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
-        workspace::resolve_workspace(task, self.board, self.home, self.setup)
+        self.resolve_workspace(task)
             .map_err(|error| error.to_string())
     }
 

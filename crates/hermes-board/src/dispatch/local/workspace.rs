@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_proc::GitError;
 
-use crate::boards::{Board, BoardHome};
-use crate::dispatch::local::WorkerSetup;
+use crate::dispatch::local::LocalWorkerHost;
 use crate::dispatch::local::git::Worktrees;
 use crate::model::{Task, WorkspaceKind};
 use crate::store::ResolvedWorkspace;
@@ -39,49 +38,33 @@ pub(super) enum WorkspaceError {
     UnknownKind { kind: String },
 }
 
-/// Makes the directory of a card.
-pub(super) fn resolve_workspace(
-    task: &Task,
-    board: &Board,
-    home: &BoardHome,
-    setup: &WorkerSetup,
-) -> Result<ResolvedWorkspace, WorkspaceError> {
-    let resolver = Resolver {
-        task,
-        board,
-        home,
-        setup,
-    };
-    match task.workspace() {
-        Some(WorkspaceKind::Scratch) => {
-            let path = match resolver.stored()? {
-                Some(path) => path,
-                None => board.workspace_of(&task.id)?,
-            };
-            directory(path)
+impl LocalWorkerHost<'_> {
+    /// Makes the directory of a card.
+    pub(super) fn resolve_workspace(
+        &self,
+        task: &Task,
+    ) -> Result<ResolvedWorkspace, WorkspaceError> {
+        match task.workspace() {
+            Some(WorkspaceKind::Scratch) => {
+                let path = match self.stored(task)? {
+                    Some(path) => path,
+                    None => self.board.workspace_of(&task.id)?,
+                };
+                directory(path)
+            }
+            Some(WorkspaceKind::Dir) => {
+                directory(self.stored(task)?.ok_or(WorkspaceError::NoDirectory)?)
+            }
+            Some(WorkspaceKind::Worktree) => self.worktree(task),
+            None => Err(WorkspaceError::UnknownKind {
+                kind: task.workspace_kind.clone(),
+            }),
         }
-        Some(WorkspaceKind::Dir) => {
-            let path = resolver.stored()?.ok_or(WorkspaceError::NoDirectory)?;
-            directory(path)
-        }
-        Some(WorkspaceKind::Worktree) => resolver.worktree(),
-        None => Err(WorkspaceError::UnknownKind {
-            kind: task.workspace_kind.clone(),
-        }),
     }
-}
 
-struct Resolver<'p> {
-    task: &'p Task,
-    board: &'p Board,
-    home: &'p BoardHome,
-    setup: &'p WorkerSetup,
-}
-
-impl Resolver<'_> {
     /// The path that stands on the card.
-    fn stored(&self) -> Result<Option<PathBuf>, WorkspaceError> {
-        let raw = self.task.workspace_path.as_deref().map(str::trim);
+    fn stored(&self, task: &Task) -> Result<Option<PathBuf>, WorkspaceError> {
+        let raw = task.workspace_path.as_deref().map(str::trim);
         let raw = raw.filter(|raw| !raw.is_empty());
         raw.map(|raw| self.absolute(raw)).transpose()
     }
@@ -97,17 +80,17 @@ impl Resolver<'_> {
         }
     }
 
-    fn worktree(&self) -> Result<ResolvedWorkspace, WorkspaceError> {
+    fn worktree(&self, task: &Task) -> Result<ResolvedWorkspace, WorkspaceError> {
         let git = Worktrees::new(self.setup)?;
-        let branch = self.branch()?;
-        let Some(requested) = self.stored()? else {
+        let branch = branch_of(task)?;
+        let Some(requested) = self.stored(task)? else {
             let info = self.home.info(&self.board.slug);
             let anchor = info.default_workdir.filter(|raw| !raw.trim().is_empty());
             let anchor = self.absolute(&anchor.ok_or(WorkspaceError::NoRepository)?)?;
             let repository = git
                 .top_of(&anchor)?
                 .ok_or(WorkspaceError::OutsideRepository { path: anchor })?;
-            let target = self.worktree_in(&repository)?;
+            let target = self.worktree_in(&repository, task)?;
             return make(&git, &repository, target, branch);
         };
         if requested.is_dir() {
@@ -122,7 +105,7 @@ impl Resolver<'_> {
                         branch: Some(branch),
                     });
                 }
-                let target = self.worktree_in(&repository)?;
+                let target = self.worktree_in(&repository, task)?;
                 return make(&git, &repository, target, branch);
             }
         }
@@ -130,25 +113,25 @@ impl Resolver<'_> {
         make(&git, &repository, requested, branch)
     }
 
-    fn branch(&self) -> Result<String, WorkspaceError> {
-        let given = self.task.branch_name.as_deref().map(str::trim);
-        let branch = match given.filter(|name| !name.is_empty()) {
-            Some(name) => name.to_owned(),
-            None => format!("wt/{}", self.task.id),
-        };
-        // Git checks names itself; what it would take for an option never gets there.
-        if branch.starts_with('-') || branch.contains(char::is_control) {
-            return Err(WorkspaceError::BadBranch { branch });
-        }
-        Ok(branch)
-    }
-
-    fn worktree_in(&self, repository: &Path) -> Result<PathBuf, WorkspaceError> {
+    fn worktree_in(&self, repository: &Path, task: &Task) -> Result<PathBuf, WorkspaceError> {
         // The name of a scratch directory is the card's, checked to be harmless.
-        let scratch = self.board.workspace_of(&self.task.id)?;
+        let scratch = self.board.workspace_of(&task.id)?;
         let name = scratch.file_name().unwrap_or_default();
         Ok(repository.join(WORKTREES).join(name))
     }
+}
+
+fn branch_of(task: &Task) -> Result<String, WorkspaceError> {
+    let given = task.branch_name.as_deref().map(str::trim);
+    let branch = match given.filter(|name| !name.is_empty()) {
+        Some(name) => name.to_owned(),
+        None => format!("wt/{}", task.id),
+    };
+    // Git checks names itself; what it would take for an option never gets there.
+    if branch.starts_with('-') || branch.contains(char::is_control) {
+        return Err(WorkspaceError::BadBranch { branch });
+    }
+    Ok(branch)
 }
 
 fn directory(path: PathBuf) -> Result<ResolvedWorkspace, WorkspaceError> {

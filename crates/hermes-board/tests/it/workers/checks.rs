@@ -278,7 +278,7 @@ fn checker() {
         return;
     };
     let root = Path::new(&root);
-    let home = BoardHome::at(root);
+    let home = crate::home_at(root);
     let board = home.select(None).unwrap();
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let id = store.list(&ListQuery::default()).unwrap().remove(0).id;

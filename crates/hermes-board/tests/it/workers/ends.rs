@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_board::boards::BoardHome;
 use hermes_board::dispatch::{
-    Dispatcher, Reclaimed, Step, Tick, TickMode, WorkerHost, WorkerSpawnRequest, write_exit_record,
+    Dispatcher, Reclaimed, Step, Tick, WorkerHost, WorkerSpawnRequest, write_exit_record,
 };
 use hermes_board::model::{Status, TaskId, WorkerExit};
 use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{BoardOptions, Claimer, SqliteBoard};
+use hermes_board::{BoardOptions, SqliteBoard, own_lock};
 use pretty_assertions::assert_eq;
 
 use super::{Yard, eventually, ids, lives, run_of, started, worker_setup};
@@ -263,7 +262,7 @@ fn an_unrecorded_worker_is_adopted() {
 
 /// What is left when a dispatcher dies between starting a worker and saying so.
 fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId) -> u32 {
-    let lock = Claimer::of_this_process().lock();
+    let lock = own_lock();
     let request = ClaimRequest {
         task: id.clone(),
         lock: lock.clone(),
@@ -316,11 +315,11 @@ fn dispatcher_that_dies() {
     };
     let steps: u32 = steps.to_str().unwrap().parse().unwrap();
     let root = Path::new(&root);
-    let home = BoardHome::at(root);
+    let home = crate::home_at(root);
     let board = home.select(None).unwrap();
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
-    let mut tick = Tick::new(Limits::default(), Claimer::of_this_process().lock());
+    let mut tick = Tick::new(Limits::default(), own_lock());
     let mut host = dispatcher.host(&board);
     for _ in 0..steps {
         if tick.step(&mut store, &mut host).unwrap() == Step::Done {
@@ -453,11 +452,11 @@ fn dispatcher() {
         return;
     };
     let root = Path::new(&root);
-    let home = BoardHome::at(root);
+    let home = crate::home_at(root);
     let board = home.select(None).unwrap();
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
-    let report = dispatcher.tick(&mut store, TickMode::Real).unwrap();
+    let report = dispatcher.tick(&mut store).unwrap();
     assert_eq!(report.spawned.len(), 1);
     std::thread::sleep(Duration::from_mins(5));
 }

@@ -15,13 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::dispatch::{
-    DispatchFlags, DispatchSettings, Dispatcher, LogRotation, TickMode, WorkerSetup,
-};
+use hermes_board::dispatch::{Dispatcher, LogRotation, WorkerSetup};
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
-use hermes_board::{KanbanSettings, SqliteBoard};
+use hermes_board::{DispatchFlags, KanbanSettings, SqliteBoard};
 use hermes_config::{Config, Environment, Sources};
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::home::ChildHome;
@@ -97,7 +95,7 @@ impl Yard {
     }
 
     fn tick(&mut self, store: &mut SqliteBoard) -> Report {
-        self.dispatcher.tick(store, TickMode::Real).unwrap()
+        self.dispatcher.tick(store).unwrap()
     }
 
     fn preview(&mut self, store: &SqliteBoard) -> Plan {
@@ -105,7 +103,7 @@ impl Yard {
     }
 
     fn dry_run(&mut self, store: &mut SqliteBoard) -> Report {
-        self.dispatcher.tick(store, TickMode::DryRun).unwrap()
+        self.dispatcher.preview(store).unwrap().report
     }
 
     /// Dispatches as this configuration says, except that nobody waits for a crash.
@@ -114,8 +112,7 @@ impl Yard {
         std::fs::write(home.path().join("config.yaml"), yaml).unwrap();
         let env = Environment::from_pairs([("HERMES_KANBAN_CRASH_GRACE_SECONDS", "0")]);
         let config = Config::load_read_only(&Sources::new(&env, home.path()));
-        let kanban = KanbanSettings::resolve(&config, &env, None);
-        let settings = DispatchSettings::resolve(&kanban, &env, &DispatchFlags::default());
+        let settings = KanbanSettings::resolve(&config, &env, None, &DispatchFlags::default());
         self.dispatcher.limits = settings.limits;
     }
 
@@ -186,7 +183,7 @@ fn worker_setup(root: &Path) -> WorkerSetup {
     ];
     let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
     let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-    let home = ChildHome::unchanged(root.to_owned());
+    let home = ChildHome::default();
     WorkerSetup {
         policy: EnvPolicy::new(root.to_owned(), program.clone(), home),
         program,

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hermes_board::boards::{Board, BoardHome, BoardSlug};
+use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::completion::complete_card;
-use hermes_board::dispatch::{Dispatcher, TickMode, WORKER_TIMING, WorkerSetup};
+use hermes_board::dispatch::{Dispatcher, WORKER_TIMING, WorkerSetup};
 use hermes_board::model::{Outcome, RunId, Status, TaskId};
 use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, Completion, NewTask};
@@ -77,7 +77,7 @@ struct Place(PathBuf);
 
 impl Place {
     fn board(&self) -> Board {
-        BoardHome::at(&self.0).board(&BoardSlug::default_board())
+        Board::below(&self.0, &BoardSlug::default_board())
     }
 
     fn open(&self) -> SqliteBoard {
@@ -105,7 +105,7 @@ impl Place {
         let env = Environment::from_pairs([("HOME", &self.0), ("HERMES_HOME", &self.0)]);
         let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
         let program = self.0.join("worker");
-        let home = ChildHome::unchanged(self.0.clone());
+        let home = ChildHome::default();
         let workers = WorkerSetup {
             base: vec![
                 ("PATH".into(), "/usr/bin:/bin".into()),
@@ -115,7 +115,7 @@ impl Place {
             timing: WORKER_TIMING,
             ..WorkerSetup::new(
                 &env,
-                &BoardHome::at(&self.0),
+                &crate::home_at(&self.0),
                 &location,
                 EnvPolicy::new(self.0.clone(), program, home),
                 hermes_board::dispatch::LogRotation::default(),
@@ -128,10 +128,10 @@ impl Place {
             max_in_progress: Some(AT_ONCE),
             ..Limits::default()
         };
-        let mut dispatcher = Dispatcher::new(BoardHome::at(&self.0), limits, workers);
+        let mut dispatcher = Dispatcher::new(crate::home_at(&self.0), limits, workers);
         let mut store = self.open();
         while !self.is_over() {
-            match dispatcher.tick(&mut store, TickMode::Real) {
+            match dispatcher.tick(&mut store) {
                 Ok(report) => {
                     for failed in report.spawn_failed {
                         self.note("wrong", &format!("{}: {}", failed.task_id, failed.error));
@@ -183,7 +183,7 @@ impl Place {
             summary: Some("done".to_owned()),
             ..Completion::default()
         };
-        let home = BoardHome::at(&self.0);
+        let home = crate::home_at(&self.0);
         match complete_card(&mut self.open(), &home, &task, &completion) {
             Ok(_) => self.note("successes", &format!("{task} {run}")),
             Err(error) => self.note("refused", &format!("{task} {run}: {error}")),

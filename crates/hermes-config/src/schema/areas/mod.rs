@@ -1,7 +1,25 @@
 //! The sections of `config.yaml`, by area.
 
+/// Declares sections the way `vars!` declares variables: what a setting is for stands above it.
+macro_rules! sections {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:literal open = $open:literal {
+            $($(#[doc = $key_doc:literal])+ $path:literal: $key:expr;)+
+        }
+    )+) => {
+        pub(super) static SECTIONS: &[crate::schema::Section] = &[$(crate::schema::Section {
+            name: $name,
+            doc: concat!($($doc),+).trim_ascii(),
+            keys: &[$($key.named($path, concat!($($key_doc),+).trim_ascii())),+],
+            open: $open,
+        }),+];
+    };
+}
+
 mod agent;
 mod gateway;
+mod limits;
 mod open;
 mod safety;
 mod state;
@@ -12,43 +30,16 @@ use super::key::Section;
 
 /// Every section, in the order of the reference page: first those whose settings are ours.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    SECTIONS.iter().chain(open::SECTIONS)
+    [
+        agent::SECTIONS,
+        terminal::SECTIONS,
+        gateway::SECTIONS,
+        safety::SECTIONS,
+        state::SECTIONS,
+        surface::SECTIONS,
+        limits::SECTIONS,
+        open::SECTIONS,
+    ]
+    .into_iter()
+    .flatten()
 }
-
-static SECTIONS: &[Section] = &[
-    agent::MODEL,
-    agent::PROVIDERS,
-    agent::CUSTOM_PROVIDERS,
-    agent::FALLBACK_MODEL,
-    agent::FALLBACK_PROVIDERS,
-    agent::CREDENTIAL_POOL_STRATEGIES,
-    agent::TOOLSETS,
-    agent::AGENT,
-    agent::DELEGATION,
-    agent::MEMORY,
-    agent::SKILLS,
-    agent::TOOLS,
-    agent::MCP_SERVERS,
-    agent::CODE_EXECUTION,
-    terminal::TERMINAL,
-    gateway::KANBAN,
-    gateway::GATEWAY,
-    gateway::PLATFORMS,
-    gateway::CRON,
-    safety::SECURITY,
-    safety::APPROVALS,
-    state::SESSIONS,
-    state::LOGGING,
-    state::UPDATES,
-    state::NETWORK,
-    surface::DASHBOARD,
-    surface::DISPLAY,
-    surface::TIMEZONE,
-    agent::TOOL_OUTPUT,
-    agent::TOOL_LOOP_GUARDRAILS,
-    agent::COMPRESSION,
-    agent::OPENROUTER,
-    agent::PROMPT_CACHING,
-    safety::COMMAND_ALLOWLIST,
-    state::SESSION_RESET,
-];

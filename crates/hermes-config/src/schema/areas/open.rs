@@ -42,11 +42,12 @@ pub(super) static SECTIONS: &[Section] = &[
     ),
     section(
         "provider_routing",
-        "Which hosts OpenRouter may use: only, ignore, order, sort, require_parameters, data_collection.",
+        "Which hosts OpenRouter may use: only, ignore, order, sort, require_parameters, \
+         data_collection.",
     ),
     section("model_catalog", "The catalogue of models."),
     section("streaming", "Streaming to chat platforms."),
-    section("human_delay", "Delays that look human."),
+    section("human_delay", "Human-like delays."),
     section("onboarding", "Hints already shown."),
     section("desktop", "The desktop program."),
     section("privacy", "What is kept private."),
@@ -90,13 +91,10 @@ pub(super) static SECTIONS: &[Section] = &[
         "context_file_max_chars",
         "Most characters of a context file.",
     ),
-    section(
-        "file_read_max_chars",
-        "Most characters of one file reading.",
-    ),
+    section("file_read_max_chars", "Most characters of one file read."),
     section(
         "filter_silence_narration",
-        "Whether remarks about silence are dropped.",
+        "Whether remarks about staying silent are dropped.",
     ),
     section(
         "group_sessions_per_user",
@@ -104,7 +102,7 @@ pub(super) static SECTIONS: &[Section] = &[
     ),
     section(
         "hooks_auto_accept",
-        "Whether new hooks are accepted unasked.",
+        "Whether new hooks are accepted without asking.",
     ),
     section("max_concurrent_sessions", "Sessions that may run at once."),
     section("max_live_sessions", "Sessions kept in memory."),
@@ -126,7 +124,7 @@ pub(super) static SECTIONS: &[Section] = &[
     ),
     section(
         "paste_collapse_threshold_fallback",
-        "The same where pastes cannot be told.",
+        "The same for terminals without bracketed paste.",
     ),
     section(
         "prefill_messages_file",
@@ -134,16 +132,13 @@ pub(super) static SECTIONS: &[Section] = &[
     ),
     section(
         "require_mention",
-        "Whether the bot answers only when named.",
+        "Whether the bot answers only when mentioned.",
     ),
-    section("reset_triggers", "Words that start a new conversation."),
+    section("reset_triggers", "Phrases that start a new conversation."),
     section("stt_echo_transcripts", "Whether transcripts are sent back."),
     section(
         "thread_sessions_per_user",
         "Whether members of a thread have sessions of their own.",
     ),
-    section(
-        "unauthorized_dm_behavior",
-        "What strangers get for an answer.",
-    ),
+    section("unauthorized_dm_behavior", "Reply to unknown users."),
 ];

@@ -1,119 +1,75 @@
 //! What people see.
 
-use super::super::key::{Section, choice, flag, int, list, map, text};
+use super::super::key::{choice, flag, int, list, map, text};
 
-pub(super) const DASHBOARD: Section = Section {
-    name: "dashboard",
-    doc: "The web page.",
-    open: true,
-    keys: &[
-        text("theme", "default", "Its theme."),
-        flag(
-            "show_token_analytics",
-            false,
-            "Whether token counts are shown.",
-        ),
-        text(
-            "oauth.client_id",
-            "",
-            "Client id for logging in through a portal.",
-        ),
-        text("oauth.portal_url", "", "Address of that portal."),
-        text(
-            "public_url",
-            "",
-            "Address under which people reach the page.",
-        ),
-        text(
-            "basic_auth.username",
-            "",
-            "User name of the built-in login.",
-        ),
-        text("basic_auth.password_hash", "", "Hash of its password.").secret(),
-        text(
-            "basic_auth.password",
-            "",
-            "Its password in the clear; better use the hash.",
-        )
-        .secret(),
-        text("basic_auth.secret", "", "Key that signs login cookies.").secret(),
-        int(
-            "basic_auth.session_ttl_seconds",
-            0,
-            "Seconds a login lasts; 0 means the built-in time.",
-        ),
-        list("trusted_proxies", "Proxies whose headers are believed."),
-        text("kanban.default_tenant", "", "Tenant the board shows first."),
-        flag(
-            "kanban.lane_by_profile",
-            true,
-            "Whether the board has a lane per profile.",
-        ),
-        flag(
-            "kanban.include_archived_by_default",
-            false,
-            "Whether the board shows archived cards.",
-        ),
-        flag(
-            "kanban.render_markdown",
-            true,
-            "Whether the board renders Markdown.",
-        ),
-    ],
-};
+sections! {
+    /// The web page.
+    "dashboard" open = true {
+        /// Its theme.
+        "theme": text("default");
+        /// Whether token counts are shown.
+        "show_token_analytics": flag(false);
+        /// Client id for logging in through a portal.
+        "oauth.client_id": text("");
+        /// Address of that portal.
+        "oauth.portal_url": text("");
+        /// Address under which the dashboard is reached.
+        "public_url": text("");
+        /// User name of the built-in login.
+        "basic_auth.username": text("");
+        /// Hash of its password.
+        "basic_auth.password_hash": text("").secret();
+        /// Its password in plain text; the hash is better.
+        "basic_auth.password": text("").secret();
+        /// Key that signs login cookies.
+        "basic_auth.secret": text("").secret();
+        /// Seconds a login lasts; 0 means the built-in default.
+        "basic_auth.session_ttl_seconds": int(0);
+        /// Proxies whose headers are trusted.
+        "trusted_proxies": list();
+        /// Tenant the board shows first.
+        "kanban.default_tenant": text("");
+        /// Whether the board has a lane per profile.
+        "kanban.lane_by_profile": flag(true);
+        /// Whether the board shows archived cards.
+        "kanban.include_archived_by_default": flag(false);
+        /// Whether the board renders Markdown.
+        "kanban.render_markdown": flag(true);
+    }
 
-pub(super) const DISPLAY: Section = Section {
-    name: "display",
-    doc: "Output of the agent.",
-    open: true,
-    keys: &[
-        text("skin", "default", "Look of the terminal."),
-        text("personality", "", "Personality to speak with."),
-        text("language", "en", "Language of our own messages."),
-        flag(
-            "show_reasoning",
-            true,
-            "Whether the model's reasoning is shown.",
-        ),
-        flag("show_cost", false, "Whether costs are shown."),
-        flag(
-            "streaming",
-            false,
-            "Whether answers appear while they are written.",
-        ),
-        flag("timestamps", false, "Whether messages carry the time."),
-        choice(
-            "busy_input_mode",
-            &["interrupt", "queue", "steer"],
-            "interrupt",
-            "What a message does while a turn runs.",
-        )
-        .var("HERMES_GATEWAY_BUSY_INPUT_MODE"),
-        flag(
-            "bell_on_complete",
-            false,
-            "Whether the terminal rings when a turn ends.",
-        ),
-        choice(
-            "background_process_notifications",
-            &["all", "result", "error", "off"],
-            "all",
-            "Which notices about background processes a chat gets.",
-        )
-        .var("HERMES_BACKGROUND_NOTIFICATIONS"),
-        flag(
-            "file_mutation_verifier",
-            true,
-            "Whether files whose last change failed are named after a turn; yes if unset.",
-        )
-        .unset(),
-        map("platforms", "Other values per platform."),
-    ],
-};
+    /// Output of the agent.
+    "display" open = true {
+        /// Look of the terminal.
+        "skin": text("default");
+        /// Personality of the agent.
+        "personality": text("");
+        /// Language of Hermes' own messages.
+        "language": text("en");
+        /// Whether the model's reasoning is shown.
+        "show_reasoning": flag(true);
+        /// Whether costs are shown.
+        "show_cost": flag(false);
+        /// Whether answers appear while they are written.
+        "streaming": flag(false);
+        /// Whether messages show the time.
+        "timestamps": flag(false);
+        /// What happens to a message sent while a turn runs.
+        "busy_input_mode": choice(&["interrupt", "queue", "steer"], "interrupt")
+            .var("HERMES_GATEWAY_BUSY_INPUT_MODE");
+        /// Whether the terminal rings when a turn ends.
+        "bell_on_complete": flag(false);
+        /// Which notices about background processes a chat gets.
+        "background_process_notifications": choice(&["all", "result", "error", "off"], "all")
+            .var("HERMES_BACKGROUND_NOTIFICATIONS");
+        /// Whether files whose last change failed are named after a turn; yes if unset.
+        "file_mutation_verifier": flag(true).unset();
+        /// Other values per platform.
+        "platforms": map();
+    }
 
-pub(super) const TIMEZONE: Section = Section {
-    name: "timezone",
-    doc: "Zone for timestamps and schedules; empty means the machine's.",
-    open: false,
-    keys: &[text("", "", "Name of the zone, such as `Europe/Berlin`.").var("HERMES_TIMEZONE")],
-};
+    /// Zone for timestamps and schedules; empty means the machine's.
+    "timezone" open = false {
+        /// Name of the zone, such as `Europe/Berlin`.
+        "": text("").var("HERMES_TIMEZONE");
+    }
+}

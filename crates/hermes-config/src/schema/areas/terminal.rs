@@ -1,7 +1,7 @@
 //! Where and how the agent's commands run.
 
 use super::super::key::{
-    Fallback, Kind, Section, choice, custom, flag, int, list, map, number, positive, text, whole,
+    Fallback, Kind, choice, custom, flag, int, list, map, number, positive, text, whole,
 };
 
 const IMAGE: &str = "nikolaik/python-nodejs:python3.11-nodejs20";
@@ -21,215 +21,106 @@ const HOME_MODES: &[&str] = &[
     "profile-home",
 ];
 
-pub(super) const TERMINAL: Section = Section {
-    name: "terminal",
-    doc: "Where and how commands run.",
-    open: false,
-    keys: &[
-        choice(
-            "backend",
-            &["local", "docker", "ssh", "singularity", "modal", "daytona"],
-            "local",
-            "Where commands run.",
-        )
-        .var("TERMINAL_ENV"),
-        text("modal_mode", "auto", "How the modal backend is reached.").var("TERMINAL_MODAL_MODE"),
-        text(
-            "cwd",
-            ".",
-            "Directory to start in; `.` is where Hermes was started.",
-        )
-        .var("TERMINAL_CWD"),
-        positive("timeout", 180, "Seconds a command may take.").var("TERMINAL_TIMEOUT"),
-        number(
-            "daemon_term_grace_seconds",
-            2.0,
-            "Seconds between TERM and KILL for what a command left running.",
-        ),
-        list(
-            "env_passthrough",
-            "Variables handed to commands although a rule would strip them.",
-        ),
-        list(
-            "trusted_env_passthrough",
-            "Credentials handed to the agent's shells; nothing internal to Hermes.",
-        ),
-        list("shell_init_files", "Files read before the first command."),
-        flag(
-            "auto_source_bashrc",
-            true,
-            "Whether the user's shell start-up file is read.",
-        ),
-        flag(
-            "persistent_shell",
-            true,
-            "Whether directory, variables and functions last from call to call.",
-        )
-        .var("TERMINAL_PERSISTENT_SHELL"),
-        choice(
-            "home_mode",
-            HOME_MODES,
-            "auto",
-            "Which HOME commands see; `auto` means the profile's only in containers.",
-        )
-        .var("TERMINAL_HOME_MODE"),
-        flag(
-            "profile_home_keychain",
-            true,
-            "Whether the profile's home links to the login keychain of the real one.",
-        ),
-        list(
-            "profile_home_links",
-            "Further entries of the real home that the profile's links to.",
-        ),
-        flag(
-            "foreground_guard",
-            true,
-            "Whether commands that would never return are refused in the foreground.",
-        ),
-        choice(
-            "background_on_exit",
-            &["kill", "keep"],
-            "kill",
-            "What becomes of background processes when Hermes ends.",
-        ),
-        text("docker_image", IMAGE, "Image of the docker backend.").var("TERMINAL_DOCKER_IMAGE"),
-        text(
-            "singularity_image",
-            SINGULARITY_IMAGE,
-            "Image of the singularity backend.",
-        )
-        .var("TERMINAL_SINGULARITY_IMAGE"),
-        text("modal_image", IMAGE, "Image of the modal backend.").var("TERMINAL_MODAL_IMAGE"),
-        text("daytona_image", IMAGE, "Image of the daytona backend.").var("TERMINAL_DAYTONA_IMAGE"),
-        list(
-            "docker_forward_env",
-            "Variables of this process handed into containers.",
-        )
-        .var("TERMINAL_DOCKER_FORWARD_ENV"),
-        map("docker_env", "Variables set in containers.").var("TERMINAL_DOCKER_ENV"),
-        list("docker_volumes", "Mounts, as `host:container[:mode]`.")
-            .var("TERMINAL_DOCKER_VOLUMES"),
-        list(
-            "docker_extra_args",
-            "Further arguments for creating a container.",
-        )
-        .var("TERMINAL_DOCKER_EXTRA_ARGS"),
-        flag(
-            "docker_mount_cwd_to_workspace",
-            false,
-            "Whether the start directory is mounted at `/workspace`.",
-        )
-        .var("TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE"),
-        flag(
-            "docker_run_as_host_user",
-            false,
-            "Whether commands in containers run with the user's own ids.",
-        )
-        .var("TERMINAL_DOCKER_RUN_AS_HOST_USER"),
-        flag(
-            "docker_persist_across_processes",
-            true,
-            "Whether a later process finds the same container again.",
-        )
-        .var("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES"),
-        flag(
-            "docker_orphan_reaper",
-            true,
-            "Whether containers that nobody uses are removed.",
-        )
-        .var("TERMINAL_DOCKER_ORPHAN_REAPER"),
-        flag(
-            "docker_network",
-            true,
-            "Whether containers reach the network.",
-        )
-        .var("TERMINAL_DOCKER_NETWORK"),
-        int(
-            "docker_pids_limit",
-            256,
-            "Most processes and threads in a container; 0 for no limit.",
-        ),
-        flag(
-            "docker_require_limits",
-            false,
-            "Whether a container that cannot be limited is an error.",
-        ),
-        choice(
-            "docker_on_drift",
-            &["warn", "recreate", "ignore"],
-            "warn",
-            "What becomes of a container made with other settings.",
-        ),
-        positive(
-            "docker_pull_timeout",
-            900,
-            "Seconds that fetching an image may take.",
-        ),
-        flag(
-            "docker_auto_mounts",
-            true,
-            "Whether containers see skills, declared credential files and caches, read-only.",
-        ),
-        map(
-            "docker_host_path_map",
-            "Where paths of this machine are for the engine, as `here: there`.",
-        ),
-        choice(
-            "docker_isolation",
-            &["shared", "session"],
-            "shared",
-            "Whether conversations share one container or have one each.",
-        ),
-        custom(
-            "docker_init",
-            Kind::BoolOr(&["auto"]),
-            Fallback::Text("auto"),
-            "Whether a container gets an init process; `auto` unless its image brings one.",
-        ),
-        whole("container_cpu", 1, "Cores of a container.").var("TERMINAL_CONTAINER_CPU"),
-        int("container_memory", 5120, "Memory of a container in MB.")
-            .var("TERMINAL_CONTAINER_MEMORY"),
-        int("container_disk", 51200, "Disk of a container in MB.").var("TERMINAL_CONTAINER_DISK"),
-        flag(
-            "container_persistent",
-            true,
-            "Whether files in a container last.",
-        )
-        .var("TERMINAL_CONTAINER_PERSISTENT"),
-        int(
-            "lifetime_seconds",
-            300,
-            "Seconds an idle environment is kept.",
-        )
-        .unset()
-        .var("TERMINAL_LIFETIME_SECONDS"),
-        text("ssh_host", "", "Host of the ssh backend.")
-            .unset()
-            .var("TERMINAL_SSH_HOST"),
-        text("ssh_user", "", "User of the ssh backend.")
-            .unset()
-            .var("TERMINAL_SSH_USER"),
-        int("ssh_port", 22, "Port of the ssh backend.")
-            .unset()
-            .var("TERMINAL_SSH_PORT"),
-        text("ssh_key", "", "Key file of the ssh backend.")
-            .unset()
-            .var("TERMINAL_SSH_KEY"),
-        list(
-            "credential_files",
-            "Files of the home that containers and remote machines get to see.",
-        ),
-        text("sandbox_dir", "", "Directory for the files of sandboxes.")
-            .unset()
-            .var("TERMINAL_SANDBOX_DIR"),
-        text(
-            "sudo_password",
-            "",
-            "Password for sudo; better kept in `.env`.",
-        )
-        .unset()
-        .secret()
-        .var("SUDO_PASSWORD"),
-    ],
-};
+sections! {
+    /// Where and how commands run.
+    "terminal" open = false {
+        /// Where commands run.
+        "backend": choice(&["local", "docker", "ssh", "singularity", "modal", "daytona"], "local")
+            .var("TERMINAL_ENV");
+        /// How the modal backend is accessed.
+        "modal_mode": text("auto").var("TERMINAL_MODAL_MODE");
+        /// Directory to start in; `.` is where Hermes was started.
+        "cwd": text(".").var("TERMINAL_CWD");
+        /// Seconds a command may take.
+        "timeout": positive(180).var("TERMINAL_TIMEOUT");
+        /// Seconds between TERM and KILL for what a command left running.
+        "daemon_term_grace_seconds": number(2.0);
+        /// Variables passed to commands although a rule would strip them.
+        "env_passthrough": list();
+        /// Credentials passed to the agent's shells; nothing internal to Hermes.
+        "trusted_env_passthrough": list();
+        /// Files read before the first command.
+        "shell_init_files": list();
+        /// Whether the user's shell start-up file is read.
+        "auto_source_bashrc": flag(true);
+        /// Whether directory, variables and functions persist between calls.
+        "persistent_shell": flag(true).var("TERMINAL_PERSISTENT_SHELL");
+        /// Which HOME commands see; `auto` means the profile's only in containers.
+        "home_mode": choice(HOME_MODES, "auto").var("TERMINAL_HOME_MODE");
+        /// Whether the profile's home links to the login keychain of the real one.
+        "profile_home_keychain": flag(true);
+        /// Further entries of the real home linked into the profile's home.
+        "profile_home_links": list();
+        /// Whether commands that would never return are refused in the foreground.
+        "foreground_guard": flag(true);
+        /// What happens to background processes when Hermes exits.
+        "background_on_exit": choice(&["kill", "keep"], "kill");
+        /// Image of the docker backend.
+        "docker_image": text(IMAGE).var("TERMINAL_DOCKER_IMAGE");
+        /// Image of the singularity backend.
+        "singularity_image": text(SINGULARITY_IMAGE).var("TERMINAL_SINGULARITY_IMAGE");
+        /// Image of the modal backend.
+        "modal_image": text(IMAGE).var("TERMINAL_MODAL_IMAGE");
+        /// Image of the daytona backend.
+        "daytona_image": text(IMAGE).var("TERMINAL_DAYTONA_IMAGE");
+        /// Variables of this process passed into containers.
+        "docker_forward_env": list().var("TERMINAL_DOCKER_FORWARD_ENV");
+        /// Variables set in containers.
+        "docker_env": map().var("TERMINAL_DOCKER_ENV");
+        /// Mounts, as `host:container[:mode]`.
+        "docker_volumes": list().var("TERMINAL_DOCKER_VOLUMES");
+        /// Further arguments for creating a container.
+        "docker_extra_args": list().var("TERMINAL_DOCKER_EXTRA_ARGS");
+        /// Whether the start directory is mounted at `/workspace`.
+        "docker_mount_cwd_to_workspace": flag(false).var("TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE");
+        /// Whether commands in containers run with the user's own ids.
+        "docker_run_as_host_user": flag(false).var("TERMINAL_DOCKER_RUN_AS_HOST_USER");
+        /// Whether a later process finds the same container again.
+        "docker_persist_across_processes": flag(true)
+            .var("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES");
+        /// Whether containers that nobody uses are removed.
+        "docker_orphan_reaper": flag(true).var("TERMINAL_DOCKER_ORPHAN_REAPER");
+        /// Whether containers reach the network.
+        "docker_network": flag(true).var("TERMINAL_DOCKER_NETWORK");
+        /// Most processes and threads in a container; 0 for no limit.
+        "docker_pids_limit": int(256);
+        /// Whether a container that cannot be limited is an error.
+        "docker_require_limits": flag(false);
+        /// What happens to a container created with different settings.
+        "docker_on_drift": choice(&["warn", "recreate", "ignore"], "warn");
+        /// Seconds that pulling an image may take.
+        "docker_pull_timeout": positive(900);
+        /// Whether containers see skills, declared credential files and caches, read-only.
+        "docker_auto_mounts": flag(true);
+        /// Paths of this machine as the engine sees them, as `here: there`.
+        "docker_host_path_map": map();
+        /// Whether conversations share one container or have one each.
+        "docker_isolation": choice(&["shared", "session"], "shared");
+        /// Whether a container gets an init process; `auto` unless its image brings one.
+        "docker_init": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
+        /// Cores of a container.
+        "container_cpu": whole(1).var("TERMINAL_CONTAINER_CPU");
+        /// Memory of a container in MB.
+        "container_memory": int(5120).var("TERMINAL_CONTAINER_MEMORY");
+        /// Disk of a container in MB.
+        "container_disk": int(51200).var("TERMINAL_CONTAINER_DISK");
+        /// Whether files in a container persist.
+        "container_persistent": flag(true).var("TERMINAL_CONTAINER_PERSISTENT");
+        /// Seconds an idle environment is kept.
+        "lifetime_seconds": int(300).unset().var("TERMINAL_LIFETIME_SECONDS");
+        /// Host of the ssh backend.
+        "ssh_host": text("").unset().var("TERMINAL_SSH_HOST");
+        /// User of the ssh backend.
+        "ssh_user": text("").unset().var("TERMINAL_SSH_USER");
+        /// Port of the ssh backend.
+        "ssh_port": int(22).unset().var("TERMINAL_SSH_PORT");
+        /// Key file of the ssh backend.
+        "ssh_key": text("").unset().var("TERMINAL_SSH_KEY");
+        /// Files of the home that are copied to containers and remote machines.
+        "credential_files": list();
+        /// Directory for the files of sandboxes.
+        "sandbox_dir": text("").unset().var("TERMINAL_SANDBOX_DIR");
+        /// Password for sudo; better kept in `.env`.
+        "sudo_password": text("").unset().secret().var("SUDO_PASSWORD");
+    }
+}

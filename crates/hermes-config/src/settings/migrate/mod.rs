@@ -114,19 +114,15 @@ fn key(dotted: &str) -> Vec<String> {
 
 fn back_up(path: &Path) -> Result<PathBuf, ConfigError> {
     let stamp = timestamp();
+    let mut copy = path.with_added_extension(format!("bak.{stamp}"));
     let mut serial = 0;
     loop {
-        let suffix = if serial == 0 {
-            String::new()
-        } else {
-            format!("-{serial}")
-        };
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".bak.{stamp}{suffix}"));
-        let copy = PathBuf::from(name);
         match hermes_fs::copy_file(path, &copy, 0o600) {
             Ok(_) => return Ok(copy),
-            Err(hermes_fs::Error::AlreadyExists { .. }) => serial += 1,
+            Err(hermes_fs::Error::AlreadyExists { .. }) => {
+                serial += 1;
+                copy = path.with_added_extension(format!("bak.{stamp}-{serial}"));
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -143,7 +139,7 @@ struct Draft<'a> {
 impl Draft<'_> {
     fn get(&self, dotted: &str) -> Option<Value> {
         let document = Document::parse(&self.text).ok()?;
-        super::overlay::value_at(document.value(), &key(dotted)).cloned()
+        yaml::value_at(document.value(), &key(dotted)).cloned()
     }
 
     fn set(&mut self, dotted: &str, value: &Value) -> Result<(), ConfigError> {
@@ -162,9 +158,7 @@ impl Draft<'_> {
 
     fn drop_variable(&mut self, name: &str) {
         if dotenv::unset_variable(&mut self.env, name) {
-            self.say(format!(
-                "removed {name} from .env: nothing reads it any more"
-            ));
+            self.say(format!("removed {name} from .env: it is no longer used"));
         }
     }
 

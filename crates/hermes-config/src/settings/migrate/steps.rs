@@ -30,7 +30,7 @@ const DROPPED_VARIABLES: [(i64, &str); 3] = [
 /// Runs what a file of this version lacks.
 pub(super) fn run(draft: &mut Draft<'_>, from: i64) -> Result<(), ConfigError> {
     if dotenv::repair(&mut draft.env) > 0 {
-        draft.say("split lines of .env into which several assignments had run together");
+        draft.say("split .env lines that contained several assignments");
     }
     for (_, name) in DROPPED_VARIABLES
         .iter()
@@ -257,7 +257,7 @@ fn suspicious_mcp_servers(draft: &mut Draft<'_>) -> Result<(), ConfigError> {
         if !off && exfiltration::is_suspicious(&server) {
             draft.set(&format!("mcp_servers.{name}.enabled"), &json!(false))?;
             draft.say(format!(
-                "switched off the MCP server {name}: its command looks like it sends secrets away"
+                "disabled the MCP server {name}: its command looks like it sends secrets away"
             ));
         }
     }

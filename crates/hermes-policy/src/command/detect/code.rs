@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::keys::{self, Key};
-use super::super::programs::{
+use super::super::syntax::programs::{
     ShellInput, has_inline_code, interpreter, is_shell, reads_script_from_stdin, shell_text,
 };
 use super::super::syntax::{Command, Inner, InnerForm, Script, Word};
@@ -96,8 +96,8 @@ fn shell(call: &Call<'_>, keys: &mut Keys) {
         }
         Some(ShellInput::Stdin) => {
             if let Some(stdin) = &command.stdin {
-                substituted(&stdin.inner, keys);
-                if stdin.dynamic || unclear {
+                substituted(&stdin.word.inner, keys);
+                if stdin.word.dynamic || unclear {
                     keys.push(if stdin.heredoc {
                         keys::SHELL_HEREDOC
                     } else {
@@ -148,20 +148,21 @@ fn from_process(call: &Call<'_>, keys: &mut Keys) {
     }
 }
 
+fn plain(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
+}
+
 /// `chmod +x file; ./file`
 pub(super) fn runs_what_it_made_executable(script: &Script) -> bool {
     let mut made: HashSet<&str> = HashSet::new();
-    let plain = |path: &'_ str| -> usize { if path.starts_with("./") { 2 } else { 0 } };
     for (_, command) in script.certain() {
         let Some(word) = command.words.first() else {
             continue;
         };
         if !made.is_empty() {
             let text = word.text.as_str();
-            let local = text.starts_with("./");
-            let known =
-                text.contains('/') && made.contains(text.get(plain(text)..).unwrap_or_default());
-            if local || known {
+            let known = text.contains('/') && made.contains(plain(text));
+            if known || text.starts_with("./") {
                 return true;
             }
         }
@@ -170,7 +171,7 @@ pub(super) fn runs_what_it_made_executable(script: &Script) -> bool {
                 command
                     .texts()
                     .filter(|text| !text.starts_with(['-', '+']))
-                    .filter_map(|text| text.get(plain(text)..)),
+                    .map(plain),
             );
         }
     }

@@ -2,9 +2,9 @@
 
 use super::super::keys::{self, Key};
 use super::super::paths::{is_block_device, sensitivity};
-use super::super::programs::{Interpreter, interpreter};
-use super::super::syntax::{Via, Word};
-use super::{Call, Keys, has_letter, is_long, short_letters};
+use super::super::syntax::programs::{Interpreter, interpreter};
+use super::super::syntax::{Via, Word, file_operands, is_long};
+use super::{Call, Keys, has_letter, short_letters};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     redirections(call, keys);
@@ -54,20 +54,12 @@ fn overwritten(call: &Call<'_>, file: &Word, by: &[Key], keys: &mut Keys) {
     keys.extend(sensitive.and_then(|kind| by.get(kind as usize)));
 }
 
-fn operands(args: &[Word]) -> impl Iterator<Item = &Word> {
-    let dashes = args.iter().position(|word| word.text == "--");
-    args.iter().enumerate().filter_map(move |(at, word)| {
-        let behind = dashes.is_some_and(|dashes| at > dashes);
-        (behind || !word.text.starts_with('-') || word.text == "-").then_some(word)
-    })
-}
-
 fn delete(call: &Call<'_>, keys: &mut Keys) {
     if is_own_temp_script(call) {
         return;
     }
     let args = call.command.args();
-    if operands(args).any(|word| word.text.starts_with('/')) {
+    if file_operands(args).any(|word| word.text.starts_with('/')) {
         keys.push(keys::DELETE_IN_ROOT);
     }
     let texts = call.texts();
@@ -138,10 +130,12 @@ fn opens_to_others(mode: &str) -> bool {
 }
 
 fn owner(call: &Call<'_>, keys: &mut Keys) {
-    let to_root = operands(call.command.args()).next().is_some_and(|owner| {
-        let user = owner.text.split([':', '.']).next().unwrap_or_default();
-        matches!(user, "root" | "0")
-    });
+    let to_root = file_operands(call.command.args())
+        .next()
+        .is_some_and(|owner| {
+            let user = owner.text.split([':', '.']).next().unwrap_or_default();
+            matches!(user, "root" | "0")
+        });
     let texts = call.texts();
     if to_root && has_letter(&texts, 'R') {
         keys.push(keys::CHOWN_ROOT);
@@ -163,7 +157,7 @@ fn disk_copy(call: &Call<'_>, keys: &mut Keys) {
 
 fn tee(call: &Call<'_>, keys: &mut Keys) {
     let system = keys::SYSTEM_TEE;
-    for file in operands(call.command.args()) {
+    for file in file_operands(call.command.args()) {
         overwritten(
             call,
             file,
@@ -185,7 +179,7 @@ fn copy(call: &Call<'_>, keys: &mut Keys) {
         }
     }
     let destination = destination.or_else(|| {
-        let files: Vec<&Word> = operands(args).collect();
+        let files: Vec<&Word> = file_operands(args).collect();
         files
             .split_last()
             .filter(|(_, sources)| !sources.is_empty())
@@ -203,18 +197,18 @@ fn copy(call: &Call<'_>, keys: &mut Keys) {
     overwritten(call, &destination, &by, keys);
 }
 
+/// Whether `-i` is given; letters behind one that takes a value are that value.
+fn edits_in_place(args: &[Word], with_value: &[char]) -> bool {
+    let mut clusters = args.iter().filter_map(|word| short_letters(&word.text));
+    clusters.any(|letters| {
+        let flags = letters.split(with_value).next();
+        flags.is_some_and(|flags| flags.contains('i'))
+    })
+}
+
 fn sed(call: &Call<'_>, keys: &mut Keys) {
     let args = call.command.args();
-    let short = args
-        .iter()
-        .filter_map(|word| short_letters(&word.text))
-        // Letters behind one that takes a value are that value.
-        .any(|letters| {
-            letters
-                .split(['e', 'f', 'l', 's'])
-                .next()
-                .is_some_and(|l| l.contains('i'))
-        });
+    let short = edits_in_place(args, &['e', 'f', 'l', 's']);
     let long = args.iter().any(|word| is_long(&word.text, "--in-place", 4));
     if !short && !long {
         return;
@@ -233,7 +227,7 @@ fn sed(call: &Call<'_>, keys: &mut Keys) {
             keys::EDIT_HERMES_LONG,
         ]
     };
-    for file in operands(args).skip(usize::from(!script_given)) {
+    for file in file_operands(args).skip(usize::from(!script_given)) {
         overwritten(call, file, &by, keys);
     }
 }
@@ -241,17 +235,8 @@ fn sed(call: &Call<'_>, keys: &mut Keys) {
 /// `perl -i` and `ruby -i`.
 fn edit_by_script(call: &Call<'_>, keys: &mut Keys) {
     let args = call.command.args();
-    let in_place = args
-        .iter()
-        .take_while(|word| word.text != "--")
-        .filter_map(|word| short_letters(&word.text))
-        .any(|letters| {
-            letters
-                .split(['e', 'E', 'I', 'M', 'm'])
-                .next()
-                .is_some_and(|letters| letters.contains('i'))
-        });
-    if !in_place {
+    let options = args.split(|word| word.text == "--").next();
+    if !edits_in_place(options.unwrap_or_default(), &['e', 'E', 'I', 'M', 'm']) {
         return;
     }
     let by = [
@@ -259,7 +244,7 @@ fn edit_by_script(call: &Call<'_>, keys: &mut Keys) {
         keys::EDIT_SENSITIVE_PERL,
         keys::EDIT_HERMES_PERL,
     ];
-    for file in operands(args) {
+    for file in file_operands(args) {
         overwritten(call, file, &by, keys);
     }
 }

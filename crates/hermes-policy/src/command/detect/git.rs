@@ -1,34 +1,29 @@
 //! Git commands that lose work.
 
 use super::super::keys;
-use super::{Call, Keys, has_letter, is_long};
+use super::super::syntax::{behind_options, is_long};
+use super::{Call, Keys, has_letter};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     if call.name() != "git" {
         return;
     }
-    let texts = call.texts();
-    let mut takes_value = false;
-    let verb = texts.iter().position(|text| {
-        let value = std::mem::take(&mut takes_value);
-        takes_value = matches!(
-            *text,
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace"
-        );
-        !value && !text.starts_with('-')
-    });
-    let Some(at) = verb else { return };
-    let args = texts.get(at + 1..).unwrap_or_default();
+    let with_value = "-C -c --git-dir --work-tree --namespace";
+    let words = behind_options(call.command.args(), with_value, 0);
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let Some((verb, args)) = texts.split_first() else {
+        return;
+    };
     let options: Vec<&str> = args
         .iter()
         .copied()
         .take_while(|text| *text != "--")
         .collect();
-    match texts.get(at) {
-        Some(&"reset") if options.iter().any(|text| is_long(text, "--hard", 4)) => {
+    match *verb {
+        "reset" if options.iter().any(|text| is_long(text, "--hard", 4)) => {
             keys.push(keys::GIT_RESET);
         }
-        Some(&"push") => {
+        "push" => {
             let long = options.iter().any(|text| text.starts_with("--forc"));
             // `+branch` forces that branch.
             let refspec = args
@@ -40,13 +35,13 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
                 keys.push(keys::GIT_FORCE_PUSH_SHORT);
             }
         }
-        Some(&"clean")
+        "clean"
             if has_letter(&options, 'f')
                 || options.iter().any(|text| is_long(text, "--force", 4)) =>
         {
             keys.push(keys::GIT_CLEAN);
         }
-        Some(&"branch") => branch(&options, keys),
+        "branch" => branch(&options, keys),
         _ => {}
     }
 }

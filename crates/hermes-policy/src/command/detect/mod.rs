@@ -15,13 +15,11 @@ pub(crate) use services::hermes_call;
 
 use super::keys::{self, Group, Key, TOOL_OPTION};
 use super::normalise::KnownHomes;
-use super::programs;
-use super::syntax::{Analysis, Command, Script};
+use super::syntax::{Analysis, Command, Script, programs};
 
 /// Directories that the rules know.
 #[derive(Debug, Clone, Default)]
 pub struct KnownPaths {
-    /// Home directories and Hermes' own.
     pub homes: KnownHomes,
     /// Directories for temporary files, where Hermes leaves scripts that may go without a question.
     pub temp_dirs: Vec<String>,
@@ -87,12 +85,6 @@ impl Call<'_> {
     fn texts(&self) -> Vec<&str> {
         self.command.texts().collect()
     }
-}
-
-/// Whether a word is a long option, perhaps shortened to no less than `fewest` characters.
-fn is_long(text: &str, option: &str, fewest: usize) -> bool {
-    let written = text.split('=').next().unwrap_or_default();
-    written.len() >= fewest && option.starts_with(written)
 }
 
 /// Letters of a word that is a cluster of short options.

@@ -1,15 +1,19 @@
 //! Services of the system, of Hermes and of containers, and the flags of sudo.
 
 use super::super::keys;
-use super::super::programs::interpreter;
 use super::super::sudo;
-use super::super::syntax::{Command, operands};
+use super::super::syntax::programs::interpreter;
+use super::super::syntax::{Command, is_one_of, operands};
 use super::{Call, Keys};
+
+/// Verbs of `systemctl` after which a unit does not run as before.
+const STOPPING_UNITS: &str = "stop restart disable mask kill try-restart reload-or-restart isolate";
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     match call.name() {
         "systemctl" => {
-            if stops_service(call.command) {
+            let verb = call.command.texts().find(|text| !text.starts_with('-'));
+            if verb.is_some_and(|verb| is_one_of(verb, STOPPING_UNITS)) {
                 keys.push(keys::SYSTEM_SERVICE);
             }
         }
@@ -22,43 +26,17 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "launchctl" => {
             let mut texts = call.command.texts();
             let verb = texts.next().unwrap_or_default();
-            let stops = matches!(
-                verb,
-                "stop" | "kickstart" | "bootout" | "unload" | "kill" | "remove" | "disable"
-            );
-            if stops && texts.any(|text| text.to_ascii_lowercase().contains("hermes")) {
+            let stops = "stop kickstart bootout unload kill remove disable";
+            if is_one_of(verb, stops)
+                && texts.any(|text| text.to_ascii_lowercase().contains("hermes"))
+            {
                 keys.push(keys::LAUNCHD);
             }
         }
         "docker" | "podman" | "docker-compose" | "podman-compose" => containers(call, keys),
-        "sudo" => {
-            let flags = sudo::privilege_flags(call.command);
-            if flags.alone {
-                keys.push(keys::SUDO_FLAG);
-            }
-            if flags.combined {
-                keys.push(keys::SUDO_COMBINED);
-            }
-        }
+        "sudo" => keys.extend(sudo::privilege_keys(call.command)),
         _ => hermes(call, keys),
     }
-}
-
-fn stops_service(command: &Command) -> bool {
-    let verb = command.texts().find(|text| !text.starts_with('-'));
-    matches!(
-        verb,
-        Some(
-            "stop"
-                | "restart"
-                | "disable"
-                | "mask"
-                | "kill"
-                | "try-restart"
-                | "reload-or-restart"
-                | "isolate"
-        )
-    )
 }
 
 fn containers(call: &Call<'_>, keys: &mut Keys) {

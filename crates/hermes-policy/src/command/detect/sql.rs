@@ -1,6 +1,7 @@
 //! SQL that loses data, in what a database client is given.
 
 use super::super::keys;
+use super::super::syntax::Command;
 use super::{Call, Keys};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
@@ -9,32 +10,32 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlite" | "sqlcmd" | "clickhouse-client"
         | "clickhouse" | "duckdb" | "cockroach" | "bq" | "mycli" | "pgcli" | "usql" | "snowsql"
         | "litecli" => {
-            for text in call.command.texts() {
+            let upstream = call.script.upstream(call.command);
+            let given = call.command.texts().flat_map(spellings);
+            let given = given.chain(stdin_of(call.command));
+            let piped = upstream.into_iter().flat_map(|source| {
+                let prints = matches!(source.name(), "echo" | "printf");
+                let printed = source.texts().filter(move |_| prints);
+                stdin_of(source).into_iter().chain(printed)
+            });
+            for text in given.chain(piped) {
                 statements(text, keys);
-                // `-e'DROP …'` and `--command=DROP …`
-                if let Some((_, value)) = text.split_once('=').filter(|_| text.starts_with("--")) {
-                    statements(value, keys);
-                }
-                if text.starts_with("-e") || text.starts_with("-c") {
-                    statements(text.get(2..).unwrap_or_default(), keys);
-                }
-            }
-            if let Some(stdin) = &call.command.stdin {
-                statements(&stdin.text, keys);
-            }
-            for source in call.script.upstream(call.command) {
-                if let Some(stdin) = &source.stdin {
-                    statements(&stdin.text, keys);
-                }
-                if matches!(source.name(), "echo" | "printf") {
-                    for text in source.texts() {
-                        statements(text, keys);
-                    }
-                }
             }
         }
         _ => {}
     }
+}
+
+/// The texts that a word may be: itself, and the value of `--command=DROP …` or `-e'DROP …'`.
+fn spellings(text: &str) -> impl Iterator<Item = &str> {
+    let long = text.split_once('=').filter(|_| text.starts_with("--"));
+    let short = text.strip_prefix("-e").or_else(|| text.strip_prefix("-c"));
+    let values = [Some(text), long.map(|(_, value)| value), short];
+    values.into_iter().flatten()
+}
+
+fn stdin_of(command: &Command) -> Option<&str> {
+    Some(&command.stdin.as_ref()?.word.text)
 }
 
 /// Checks each statement of a text by its words, comments and quoted strings left out.

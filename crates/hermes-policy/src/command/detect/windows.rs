@@ -6,13 +6,7 @@ use super::{Call, Keys};
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     let name = call.name().to_ascii_lowercase();
     match name.strip_suffix(".exe").unwrap_or(&name) {
-        "cmd" => {
-            let words = lower_words(call);
-            if deletes(&words) {
-                keys.push(keys::WINDOWS_CMD);
-            }
-        }
-        "del" | "erase" | "rd" | "rmdir" => {
+        "cmd" | "del" | "erase" | "rd" | "rmdir" => {
             let mut words = lower_words(call);
             words.insert(0, name);
             if deletes(&words) {

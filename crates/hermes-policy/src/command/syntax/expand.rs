@@ -9,11 +9,11 @@ use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
 use super::model::{Command, Reach, Script, Via, Word};
 use super::parse::parse;
+use super::programs::{self, ShellInput};
 use super::substitution;
-use super::walk::{Provenance, Walker};
+use super::walk::Walker;
 use super::word::Scope;
 use super::wrapper;
-use crate::command::programs::{self, ShellInput};
 
 /// Bytes that may be read or filled in per byte of the text, and besides.
 const BUDGET_PER_BYTE: usize = 12;
@@ -38,19 +38,13 @@ impl Reader {
         }
     }
 
-    /// Reads the text that was given.
-    pub(super) fn read_source(&mut self, text: &str) {
-        self.read(text, &Provenance::default());
-        self.follow();
-    }
-
-    /// Reads the normalised form of the same text.
-    pub(super) fn read_variant(&mut self, text: &str) {
-        let from = Provenance {
-            variant: true,
-            ..Provenance::default()
+    /// Reads the text that was given, or its normalised form as a variant.
+    pub(super) fn read_text(&mut self, text: &str, variant: bool) {
+        let template = Command {
+            variant,
+            ..Command::default()
         };
-        self.read(text, &from);
+        self.read(text, template);
         self.follow();
     }
 
@@ -60,10 +54,11 @@ impl Reader {
         self.script
     }
 
-    fn read(&mut self, text: &str, from: &Provenance) {
-        let mut pending = vec![(text.to_owned(), from.clone())];
-        while let Some((text, from)) = pending.pop() {
-            if from.depth > MAX_PAYLOAD_DEPTH || !self.scope.spend(text.len()) {
+    /// Reads a text; every command in it is made from this one.
+    fn read(&mut self, text: &str, template: Command) {
+        let mut pending = vec![(text.to_owned(), template)];
+        while let Some((text, template)) = pending.pop() {
+            if template.depth > MAX_PAYLOAD_DEPTH || !self.scope.spend(text.len()) {
                 self.script.incomplete = true;
                 self.script.unread = true;
                 continue;
@@ -79,43 +74,41 @@ impl Reader {
                     source: &text,
                     scope: &mut self.scope,
                     script: &mut self.script,
-                    from: &from,
+                    template: &template,
                     backticks: Vec::new(),
                 };
                 walker.walk(tree);
                 pending.extend(walker.backticks.into_iter().map(|backtick| {
-                    let inner = Provenance {
-                        depth: from.depth + 1,
+                    let inner = Command {
+                        depth: template.depth + 1,
                         function: backtick.function,
-                        reach: from.reach,
-                        carrier: from.carrier,
                         variant: true,
                         pipe: None,
-                        lexical: from.lexical,
+                        ..template.clone()
                     };
                     (backtick.text, inner)
                 }));
             }
             if broken {
                 self.script.incomplete = true;
-                let carrier = from.carrier.map(|(index, _)| index);
+                let carrier = template.carrier.map(|(index, _)| index);
                 self.script.unclear.extend(carrier);
             }
-            self.add_second_reading(&text, first, &from);
+            self.add_second_reading(&text, first, &template);
         }
     }
 
     /// Adds what the tolerant reader sees and the grammar did not: it has been wrong without noticing.
-    fn add_second_reading(&mut self, text: &str, first: usize, from: &Provenance) {
+    fn add_second_reading(&mut self, text: &str, first: usize, template: &Command) {
         let found = self.script.commands.get(first..).unwrap_or_default();
         let known: HashSet<String> = found.iter().map(|command| command.render(false)).collect();
         for command in lexical::commands(text) {
             if !known.contains(&command.render(false)) {
                 self.script.add(Command {
-                    reach: from.reach,
-                    carrier: from.carrier,
-                    depth: from.depth,
-                    variant: from.variant,
+                    reach: template.reach,
+                    carrier: template.carrier,
+                    depth: template.depth,
+                    variant: template.variant,
                     ..command
                 });
             }
@@ -144,12 +137,14 @@ impl Reader {
         for carried in wrapper::carried(&command.words) {
             let mut words = carried.words;
             if carried.via == Via::Xargs {
-                words.extend(self.piped_words(command));
+                // `echo / | xargs rm`
+                let piped = self.piped_text(command).unwrap_or_default();
+                words.extend(piped.split_ascii_whitespace().map(Word::constant));
             }
             if words.is_empty() || !self.scope.spend(words.len() * WORD_COST) {
                 continue;
             }
-            let reach = match (command.reach(), carried.reach) {
+            let reach = match (command.reach, carried.reach) {
                 (Reach::Container, _) | (_, Reach::Container) => Reach::Container,
                 (Reach::Payload, _) | (_, Reach::Payload) => Reach::Payload,
                 (Reach::Direct, Reach::Direct) => Reach::Direct,
@@ -161,27 +156,19 @@ impl Reader {
             };
             self.script.add(Command {
                 words,
-                reach: Some(reach),
+                reach,
                 carrier: Some((index, carried.via)),
                 depth,
                 redirects: Vec::new(),
-                assignments: Vec::new(),
                 ..command.clone()
             });
         }
     }
 
-    /// Constant words that arrive through the pipe: `echo / | xargs rm`.
-    fn piped_words(&self, command: &Command) -> Vec<Word> {
-        self.piped_text(command)
-            .map(|text| text.split_ascii_whitespace().map(Word::constant).collect())
-            .unwrap_or_default()
-    }
-
     /// The constant text that arrives at a command through its pipe, or as its own input.
     fn piped_text(&self, command: &Command) -> Option<String> {
         if let Some(stdin) = &command.stdin {
-            return (!stdin.dynamic).then(|| stdin.text.clone());
+            return (!stdin.word.dynamic).then(|| stdin.word.text.clone());
         }
         let upstream = self.script.upstream(command);
         // With anything but copies between, the text that arrives is another one.
@@ -197,7 +184,9 @@ impl Reader {
                 return None;
             }
             match (source.name(), &source.stdin) {
-                ("cat" | "tee", Some(stdin)) if !stdin.dynamic => Some(stdin.text.clone()),
+                ("cat" | "tee", Some(stdin)) if !stdin.word.dynamic => {
+                    Some(stdin.word.text.clone())
+                }
                 ("echo" | "printf", _) => substitution::output(&source.words),
                 _ => None,
             }
@@ -205,36 +194,27 @@ impl Reader {
     }
 
     fn follow_text(&mut self, index: usize, command: &Command) {
-        let mut payloads: Vec<(String, Via)> = Vec::new();
-        match programs::shell_text(command) {
-            Some(ShellInput::Text(word)) => payloads.push((word.text, Via::ShellText)),
-            Some(ShellInput::Joined(text)) => payloads.push((text, Via::ShellText)),
-            Some(ShellInput::Stdin) => {
-                payloads.extend(self.piped_text(command).map(|text| (text, Via::ShellText)));
-            }
-            None => {}
-        }
-        payloads.extend(
-            programs::program_option(command)
-                .into_iter()
-                .filter_map(|(_, program)| program)
-                .map(|program| (program, Via::ToolOption)),
-        );
-        for (text, via) in payloads {
-            let reach = match command.reach() {
-                Reach::Container => Reach::Container,
-                Reach::Direct | Reach::Payload => Reach::Payload,
-            };
-            let from = Provenance {
-                reach: Some(reach),
-                carrier: Some((index, via)),
+        let shell_text = match programs::shell_text(command) {
+            Some(ShellInput::Text(word)) => Some(word.text),
+            Some(ShellInput::Joined(text)) => Some(text),
+            Some(ShellInput::Stdin) => self.piped_text(command),
+            None => None,
+        };
+        let program = programs::program_option(command).and_then(|(_, program)| program);
+        for text in shell_text.into_iter().chain(program) {
+            let template = Command {
+                reach: match command.reach {
+                    Reach::Container => Reach::Container,
+                    Reach::Direct | Reach::Payload => Reach::Payload,
+                },
+                carrier: Some((index, Via::Text)),
                 depth: command.depth + 1,
                 variant: command.variant,
                 pipe: command.pipe,
-                function: None,
                 lexical: command.lexical,
+                ..Command::default()
             };
-            self.read(&text, &from);
+            self.read(&text, template);
         }
     }
 }

@@ -5,8 +5,8 @@
 //! harmless.
 
 use super::model::{Command, Word};
+use super::programs::is_shell;
 use super::word::brace_fields;
-use crate::command::programs::is_shell;
 
 /// Longest arithmetic that is recognised as such.
 const MAX_ARITHMETIC: usize = 256;
@@ -15,15 +15,7 @@ const MAX_ARITHMETIC: usize = 256;
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let mut reader = Reader {
         chars: text.chars().collect(),
-        at: 0,
-        words: Vec::new(),
-        current: None,
-        found: Vec::new(),
-        statement: 0,
-        heredocs: Vec::new(),
-        herestrings: Vec::new(),
-        herestring: false,
-        in_test: false,
+        ..Reader::default()
     };
     reader.read();
     // Text for some command; for which is not known, so any shell around makes it its text.
@@ -40,6 +32,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
     reader.found
 }
 
+#[derive(Default)]
 struct Reader {
     chars: Vec<char>,
     at: usize,
@@ -59,6 +52,16 @@ struct Reader {
 impl Reader {
     fn peek(&self, ahead: usize) -> Option<char> {
         self.chars.get(self.at + ahead).copied()
+    }
+
+    /// Steps over characters, and gives them.
+    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
+        let mut taken = String::new();
+        while let Some(c) = self.peek(0).filter(|c| wanted(*c)) {
+            taken.push(c);
+            self.at += 1;
+        }
+        taken
     }
 
     fn read(&mut self) {
@@ -104,9 +107,7 @@ impl Reader {
                 '$' => self.dollar(double_quoted),
                 _ if double_quoted => self.push(c),
                 '#' if self.current.is_none() => {
-                    while self.peek(0).is_some_and(|c| c != '\n') {
-                        self.at += 1;
-                    }
+                    self.take_while(|c| c != '\n');
                 }
                 '<' if self.peek(0) == Some('<') && self.peek(1) == Some('<') => {
                     self.end_word();
@@ -213,19 +214,10 @@ impl Reader {
         match self.peek(0) {
             Some('{' | 'A'..='Z' | 'a'..='z' | '_') => {
                 let braced = self.peek(0) == Some('{');
-                let mut name = String::new();
                 self.at += usize::from(braced);
-                while let Some(c) = self
-                    .peek(0)
-                    .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
-                {
-                    name.push(c);
-                    self.at += 1;
-                }
+                let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
                 if braced {
-                    while self.peek(0).is_some_and(|c| c != '}' && c != '\n') {
-                        self.at += 1;
-                    }
+                    self.take_while(|c| c != '}' && c != '\n');
                     self.at += usize::from(self.peek(0) == Some('}'));
                 }
                 match name.as_str() {
@@ -247,20 +239,9 @@ impl Reader {
         self.end_word();
         self.at += 1;
         self.at += usize::from(self.peek(0) == Some('-'));
-        while self.peek(0).is_some_and(|c| c == ' ' || c == '\t') {
-            self.at += 1;
-        }
-        let mut delimiter = String::new();
-        while let Some(c) = self
-            .peek(0)
-            .filter(|c| !c.is_whitespace() && !matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')'))
-        {
-            self.at += 1;
-            if !matches!(c, '\'' | '"' | '\\') {
-                delimiter.push(c);
-            }
-        }
-        self.heredocs.push(delimiter);
+        self.take_while(|c| c == ' ' || c == '\t');
+        let written = self.take_while(|c| !c.is_whitespace() && !";&|<>()".contains(c));
+        self.heredocs.push(written.replace(['\'', '"', '\\'], ""));
     }
 
     /// Bodies are data here; one that never ends is read as commands rather than lost.

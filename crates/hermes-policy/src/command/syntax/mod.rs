@@ -1,18 +1,23 @@
 //! What a shell line would run: simple commands with their words, redirections and positions in
 //! pipelines, those inside substitutions, functions and payloads included.
 
+mod escapes;
 mod expand;
 mod last_program;
 mod lexical;
 mod model;
 mod parse;
+pub(crate) mod programs;
 mod substitution;
 mod walk;
 mod word;
 mod wrapper;
 
 pub use last_program::last_program;
-pub(crate) use model::{Command, Inner, InnerForm, Reach, Script, Via, Word, basename, operands};
+pub(crate) use model::{
+    Command, Inner, InnerForm, Reach, Script, Via, Word, file_operands, is_long, is_one_of,
+    operands,
+};
 pub(crate) use wrapper::{SUDO_VALUES, behind_options};
 
 use std::borrow::Cow;
@@ -43,20 +48,15 @@ impl<'t> Analysis<'t> {
     pub(crate) fn of(command: &'t str) -> Self {
         let too_long =
             command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
-        if too_long {
-            return Self {
-                raw: Cow::Borrowed(command),
-                normalised: Cow::Borrowed(command),
-                script: Script::default(),
-                too_long,
-            };
-        }
-        let raw = without_nul(command);
-        let normalised = normalise(command);
+        let (mut raw, mut normalised) = (Cow::Borrowed(command), Cow::Borrowed(command));
         let mut reader = expand::Reader::new(command.len());
-        reader.read_source(&raw);
-        if normalised != raw {
-            reader.read_variant(&normalised);
+        if !too_long {
+            raw = without_nul(command);
+            normalised = normalise(command);
+            reader.read_text(&raw, false);
+            if normalised != raw {
+                reader.read_text(&normalised, true);
+            }
         }
         Self {
             script: reader.finish(),

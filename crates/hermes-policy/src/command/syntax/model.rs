@@ -33,7 +33,6 @@ impl Word {
 /// A substitution inside a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inner {
-    /// How it is written.
     pub form: InnerForm,
     /// Basenames of the commands in it, the first few.
     pub names: Vec<String>,
@@ -44,7 +43,6 @@ pub(crate) struct Inner {
 pub(crate) enum InnerForm {
     /// `$(…)`
     Dollar,
-    /// Backticks.
     Backtick,
     /// `<(…)` or `>(…)`
     Process,
@@ -53,7 +51,6 @@ pub(crate) enum InnerForm {
 /// A file redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redirect {
-    /// Whether the file is written to.
     pub writes: bool,
     /// The file, or a descriptor number for `2>&1`.
     pub target: Word,
@@ -62,18 +59,13 @@ pub(crate) struct Redirect {
 /// Text that a command gets on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StdinText {
-    /// The text.
-    pub text: String,
-    /// Some part is only known when it runs.
-    pub dynamic: bool,
+    pub word: Word,
     /// A here-document, not a here-string.
     pub heredoc: bool,
-    /// Substitutions inside it.
-    pub inner: Vec<Inner>,
 }
 
 /// A position in a pipeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PipePosition {
     /// Which pipeline.
     pub pipeline: usize,
@@ -82,9 +74,10 @@ pub(crate) struct PipePosition {
 }
 
 /// How a command is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// It stands in the command line, perhaps behind `sudo`, `env`, `time` and the like.
+    #[default]
     Direct,
     /// It is carried by an argument or by input of another command.
     Payload,
@@ -101,10 +94,8 @@ pub(crate) enum Via {
     Xargs,
     /// `find -exec`, `-execdir`, `-ok`, `-okdir`.
     FindExec,
-    /// Text for a shell: `-c`, `eval`, a here-document.
-    ShellText,
-    /// A program named by an option of a reading tool.
-    ToolOption,
+    /// Text: `-c`, `eval`, a here-document, a program named by an option of a reading tool.
+    Text,
 }
 
 /// A simple command.
@@ -112,9 +103,6 @@ pub(crate) enum Via {
 pub(crate) struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
-    /// Assignments in front of it.
-    pub assignments: Vec<(String, Word)>,
-    /// Its redirections.
     pub redirects: Vec<Redirect>,
     /// A here-document or here-string for it.
     pub stdin: Option<Rc<StdinText>>,
@@ -124,8 +112,7 @@ pub(crate) struct Command {
     pub background: bool,
     /// The function whose body it is in, as an index into [`Script::functions`].
     pub function: Option<usize>,
-    /// How it is reached.
-    pub reach: Option<Reach>,
+    pub reach: Reach,
     /// Which command carries it, as an index into [`Script::commands`], and how.
     pub carrier: Option<(usize, Via)>,
     /// Payloads around it.
@@ -143,7 +130,6 @@ impl Command {
         self.words.first().map_or("", |word| basename(&word.text))
     }
 
-    /// The words behind the command word.
     pub(crate) fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -155,22 +141,11 @@ impl Command {
 
     /// The command on one line, its word as written or as basename.
     pub(crate) fn render(&self, with_basename: bool) -> String {
-        let mut out = String::new();
-        for (index, word) in self.words.iter().enumerate() {
-            if index > 0 {
-                out.push(' ');
-            }
-            out.push_str(match (index, with_basename) {
-                (0, true) => basename(&word.text),
-                _ => &word.text,
-            });
+        let mut words: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
+        if let Some(first) = words.first_mut().filter(|_| with_basename) {
+            *first = basename(first);
         }
-        out
-    }
-
-    /// How it is reached; direct unless said otherwise.
-    pub(crate) fn reach(&self) -> Reach {
-        self.reach.unwrap_or(Reach::Direct)
+        words.join(" ")
     }
 }
 
@@ -181,7 +156,6 @@ pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// For each pipeline the position it has in an outer one.
     pub pipelines: Vec<Option<PipePosition>>,
-    /// Names of functions defined.
     pub functions: Vec<String>,
     /// The grammar did not fit, or a limit was reached: there may be more than was found.
     pub incomplete: bool,
@@ -192,7 +166,7 @@ pub(crate) struct Script {
     /// Commands whose payload the grammar did not fit, by index.
     pub unclear: BTreeSet<usize>,
     /// Commands by pipeline and stage, those in inner pipelines included.
-    by_position: BTreeMap<(usize, usize), Vec<usize>>,
+    by_position: BTreeMap<PipePosition, Vec<usize>>,
 }
 
 /// Outer pipelines looked at; nobody writes more by hand.
@@ -201,14 +175,10 @@ const MAX_PIPE_NESTING: usize = 16;
 const MAX_UPSTREAM: usize = 64;
 
 impl Script {
-    /// Adds a command.
     pub(super) fn add(&mut self, command: Command) {
         let index = self.commands.len();
         for position in self.positions(command.pipe) {
-            self.by_position
-                .entry((position.pipeline, position.stage))
-                .or_default()
-                .push(index);
+            self.by_position.entry(position).or_default().push(index);
         }
         self.commands.push(command);
     }
@@ -224,11 +194,12 @@ impl Script {
         let positions = self.positions(command.pipe);
         positions
             .iter()
-            .flat_map(|position| {
-                let first = (position.pipeline, 0);
-                self.by_position
-                    .range(first..(position.pipeline, position.stage))
-                    .rev()
+            .flat_map(|&position| {
+                let first = PipePosition {
+                    stage: 0,
+                    ..position
+                };
+                self.by_position.range(first..position).rev()
             })
             .flat_map(|(_, indices)| indices)
             .filter_map(|&index| self.commands.get(index))
@@ -264,9 +235,29 @@ pub(crate) fn operands<'w>(
     let mut takes_value = false;
     words.into_iter().filter(move |text| {
         let is_value = std::mem::take(&mut takes_value);
-        takes_value = with_value.split(' ').any(|option| option == *text);
+        takes_value = is_one_of(text, with_value);
         !is_value && !text.starts_with('-')
     })
+}
+
+/// Those of these words that are not options: all behind `--`, and `-` as well.
+pub(crate) fn file_operands(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let dashes = args.iter().position(|word| word.text == "--");
+    args.iter().enumerate().filter_map(move |(at, word)| {
+        let behind = dashes.is_some_and(|dashes| at > dashes);
+        (behind || !word.text.starts_with('-') || word.text == "-").then_some(word)
+    })
+}
+
+/// Whether a word is one of those in a list with blanks between.
+pub(crate) fn is_one_of(text: &str, list: &str) -> bool {
+    list.split(' ').any(|word| word == text)
+}
+
+/// Whether a word is a long option, perhaps shortened to no less than `fewest` characters.
+pub(crate) fn is_long(text: &str, option: &str, fewest: usize) -> bool {
+    let written = text.split('=').next().unwrap_or_default();
+    written.len() >= fewest && option.starts_with(written)
 }
 
 /// The last part of a path.

@@ -1,9 +1,9 @@
-//! Command substitutions inside words: what runs in them, and their value when it is a constant.
+//! Command substitutions inside words: what runs in them, and what that prints when it is constant.
 
 use tree_sitter::Node;
 
+use super::escapes::decode_escapes;
 use super::model::{Inner, InnerForm, Word, basename};
-use super::word::{self, MAX_WORD_DEPTH, Scope, decode_escapes};
 
 /// Names kept of one substitution.
 const MAX_NAMES: usize = 16;
@@ -40,35 +40,6 @@ pub(super) fn inner(source: &str, node: Node<'_>) -> Inner {
         stack.extend(children.into_iter().rev());
     }
     Inner { form, names }
-}
-
-/// The value of `$(echo …)`, `$(printf …)` and `$(command -v …)` with constant words.
-pub(super) fn constant(
-    source: &str,
-    scope: &mut Scope,
-    node: Node<'_>,
-    depth: usize,
-) -> Option<String> {
-    if depth >= MAX_WORD_DEPTH || node.named_child_count() != 1 {
-        return None;
-    }
-    let command = node
-        .named_child(0)
-        .filter(|node| node.kind() == "command")?;
-    let mut words = Vec::new();
-    let mut cursor = command.walk();
-    for child in command.named_children(&mut cursor) {
-        match child.kind() {
-            "variable_assignment" | "file_redirect" | "herestring_redirect" | "subshell" => {
-                return None;
-            }
-            _ => words.extend(word::fields(source, scope, child, depth)),
-        }
-    }
-    if words.iter().any(|word| word.dynamic) {
-        return None;
-    }
-    output(&words).map(|text| text.trim_end_matches('\n').to_owned())
 }
 
 /// What a command of constant words prints, for the few that only print their words.

@@ -8,29 +8,10 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Tree};
 
-use super::model::{Command, PipePosition, Reach, Redirect, Script, StdinText, Word};
+use super::model::{Command, PipePosition, Redirect, Script, StdinText, Word};
 use super::word::{self, Scope};
 
-/// Where the text that is walked comes from; every command found in it inherits this.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Provenance {
-    pub(super) reach: Option<Reach>,
-    pub(super) carrier: Option<(usize, super::model::Via)>,
-    pub(super) depth: u8,
-    pub(super) variant: bool,
-    pub(super) pipe: Option<PipePosition>,
-    pub(super) function: Option<usize>,
-    pub(super) lexical: bool,
-}
-
-impl Provenance {
-    /// Whether this is the text that was given, byte for byte.
-    pub(super) fn is_source(&self) -> bool {
-        self.depth == 0 && !self.variant && self.carrier.is_none()
-    }
-}
-
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Inherited<'t> {
     pipe: Option<PipePosition>,
     background: bool,
@@ -40,6 +21,9 @@ struct Inherited<'t> {
     /// Kind of the node above; asking the tree would climb down from its root.
     parent: &'t str,
 }
+
+/// Nodes still to be visited, the next one last.
+type Stack<'t> = Vec<(Node<'t>, Inherited<'t>)>;
 
 /// Text of backtick substitutions, which must be read once more without its escapes.
 pub(super) struct Backtick {
@@ -51,19 +35,17 @@ pub(super) struct Walker<'w> {
     pub(super) source: &'w str,
     pub(super) scope: &'w mut Scope,
     pub(super) script: &'w mut Script,
-    pub(super) from: &'w Provenance,
+    /// What every command found in the text inherits from where the text comes from.
+    pub(super) template: &'w Command,
     pub(super) backticks: Vec<Backtick>,
 }
 
-impl Walker<'_> {
+impl<'w> Walker<'w> {
     pub(super) fn walk(&mut self, tree: &Tree) {
         let inherited = Inherited {
-            pipe: self.from.pipe,
-            background: false,
-            function: self.from.function,
-            stdin: None,
-            redirects: None,
-            parent: "",
+            pipe: self.template.pipe,
+            function: self.template.function,
+            ..Inherited::default()
         };
         let mut stack = vec![(tree.root_node(), inherited)];
         while let Some((node, inherited)) = stack.pop() {
@@ -71,20 +53,14 @@ impl Walker<'_> {
         }
     }
 
-    fn visit<'t>(
-        &mut self,
-        node: Node<'t>,
-        inherited: Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
-    ) {
+    fn visit<'t>(&mut self, node: Node<'t>, inherited: Inherited<'t>, stack: &mut Stack<'t>) {
         match node.kind() {
-            "command" => self.command(node, &inherited),
-            "declaration_command" | "unset_command" => self.declaration(node, &inherited),
+            "command" | "declaration_command" | "unset_command" => self.command(node, &inherited),
             "variable_assignment" => self.assignment(node, &inherited),
             "redirected_statement" => return self.redirected(node, inherited, stack),
             "pipeline" => return self.pipeline(node, inherited, stack),
             "for_statement" => self.loop_variable(node),
-            "command_substitution" if self.is_backtick(node) => {
+            "command_substitution" if self.text(node).starts_with('`') => {
                 let text = self.text(node);
                 let inner = text.trim_start_matches('`').trim_end_matches('`');
                 self.backticks.push(Backtick {
@@ -100,9 +76,9 @@ impl Walker<'_> {
         match node.kind() {
             "function_definition" => {
                 let name = node.child_by_field_name("name");
-                let name = name.map(|name| self.text(name).to_owned());
+                let name = name.map_or("", |name| self.text(name));
                 below.function = Some(self.script.functions.len());
-                self.script.functions.push(name.unwrap_or_default());
+                self.script.functions.push(name.to_owned());
                 below.redirects = None;
                 below.background = false;
             }
@@ -112,7 +88,7 @@ impl Walker<'_> {
                 below.redirects = None;
                 below.stdin = None;
                 below.background = false;
-                below.pipe = self.from.pipe;
+                below.pipe = self.template.pipe;
             }
             _ => {
                 self.redirects_of_group(&inherited, &mut below);
@@ -126,7 +102,7 @@ impl Walker<'_> {
         &mut self,
         node: Node<'t>,
         inherited: &Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+        stack: &mut Stack<'t>,
     ) {
         let expression = matches!(
             node.kind(),
@@ -138,7 +114,7 @@ impl Walker<'_> {
             if child.is_named() {
                 stack.push((child, inherited.clone()));
             } else if child.kind() == "&" && !expression {
-                if self.from.is_source() {
+                if self.is_source() {
                     self.script.background = true;
                 }
                 if stack.len() > first
@@ -162,12 +138,14 @@ impl Walker<'_> {
         }
     }
 
-    fn text(&self, node: Node<'_>) -> &str {
-        self.source.get(node.byte_range()).unwrap_or_default()
+    /// Whether this is the text that was given, byte for byte.
+    fn is_source(&self) -> bool {
+        let template = self.template;
+        template.depth == 0 && !template.variant && template.carrier.is_none()
     }
 
-    fn is_backtick(&self, node: Node<'_>) -> bool {
-        self.text(node).starts_with('`')
+    fn text(&self, node: Node<'_>) -> &'w str {
+        self.source.get(node.byte_range()).unwrap_or_default()
     }
 
     /// A command as found, not yet with words.
@@ -177,17 +155,12 @@ impl Walker<'_> {
             background: inherited.background,
             function: inherited.function,
             stdin: inherited.stdin.clone(),
-            reach: self.from.reach,
-            carrier: self.from.carrier,
-            depth: self.from.depth,
-            variant: self.from.variant,
-            lexical: self.from.lexical,
-            ..Command::default()
+            ..self.template.clone()
         }
     }
 
     fn emit(&mut self, mut command: Command) {
-        if !self.from.is_source() {
+        if !self.is_source() {
             for word in &mut command.words {
                 word.span = None;
             }
@@ -203,78 +176,66 @@ impl Walker<'_> {
         self.emit(command);
     }
 
+    fn fields(&mut self, node: Node<'_>) -> Vec<Word> {
+        word::fields(self.source, self.scope, node, 0)
+    }
+
+    fn single(&mut self, node: Node<'_>) -> Word {
+        word::single(self.source, self.scope, node, 0)
+    }
+
+    fn fields_of(&mut self, nodes: Vec<Node<'_>>) -> Vec<Word> {
+        let nodes = nodes.into_iter();
+        nodes.flat_map(|node| self.fields(node)).collect()
+    }
+
+    /// A command; with `export`, `declare`, `unset` and relatives, assignments are arguments that last.
     fn command(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
+        let is_declaration = node.kind() != "command";
         let mut command = self.new_command(inherited);
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
-                "variable_assignment" => {
+                "variable_assignment" if is_declaration => {
                     let (name, words) = self.assigned(child);
+                    self.scope.assign(name, &words);
                     let value = words.into_iter().next().unwrap_or_default();
-                    command.assignments.push((name, value));
+                    command.words.push(Word {
+                        text: format!("{name}={}", value.text),
+                        ..value
+                    });
                 }
+                _ if is_declaration => command.words.extend(self.fields(child)),
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
                     self.redirect(child, &mut command);
                 }
-                "subshell" | "comment" => {}
-                _ => {
-                    let words = word::fields(self.source, self.scope, child, 0);
-                    command.words.extend(words);
-                }
+                // The command does not keep an assignment in front of it.
+                "variable_assignment" | "subshell" | "comment" => {}
+                _ => command.words.extend(self.fields(child)),
             }
         }
         self.emit_with_redirects(command, inherited);
     }
 
-    /// `export`, `declare`, `unset` and relatives.
-    fn declaration(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
-        let mut command = self.new_command(inherited);
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            if child.kind() == "variable_assignment" {
-                let (name, words) = self.assigned(child);
-                self.scope.assign(&name, &words);
-                let value = words.into_iter().next().unwrap_or_default();
-                command.words.push(Word {
-                    text: format!("{name}={}", value.text),
-                    ..value
-                });
-            } else {
-                let words = word::fields(self.source, self.scope, child, 0);
-                command.words.extend(words);
-            }
-        }
-        self.emit_with_redirects(command, inherited);
-    }
-
-    /// An assignment that stands alone, or in front of a command (which then does not keep it).
+    /// An assignment that stands alone.
     fn assignment(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
         if matches!(inherited.parent, "command" | "declaration_command") {
             return;
         }
         let (name, words) = self.assigned(node);
-        self.scope.assign(&name, &words);
-        let mut command = self.new_command(inherited);
-        let value = words.into_iter().next().unwrap_or_default();
-        command.assignments.push((name, value));
-        self.emit_with_redirects(command, inherited);
+        self.scope.assign(name, &words);
+        self.emit_with_redirects(self.new_command(inherited), inherited);
     }
 
-    fn assigned(&mut self, node: Node<'_>) -> (String, Vec<Word>) {
+    fn assigned(&mut self, node: Node<'_>) -> (&'w str, Vec<Word>) {
         let name = node.child_by_field_name("name");
-        let name = name
-            .map(|name| self.text(name).to_owned())
-            .unwrap_or_default();
+        let name = name.map_or("", |name| self.text(name));
         let words = match node.child_by_field_name("value") {
             Some(array) if array.kind() == "array" => {
                 let mut cursor = array.walk();
-                let elements: Vec<Node<'_>> = array.named_children(&mut cursor).collect();
-                elements
-                    .into_iter()
-                    .flat_map(|element| word::fields(self.source, self.scope, element, 0))
-                    .collect()
+                self.fields_of(array.named_children(&mut cursor).collect())
             }
-            Some(value) => vec![word::single(self.source, self.scope, value, 0)],
+            Some(value) => vec![self.single(value)],
             None => vec![Word::default()],
         };
         (name, words)
@@ -284,14 +245,10 @@ impl Walker<'_> {
         let Some(variable) = node.child_by_field_name("variable") else {
             return;
         };
-        let name = self.text(variable).to_owned();
         let mut cursor = node.walk();
-        let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
-        let words: Vec<Word> = values
-            .into_iter()
-            .flat_map(|value| word::fields(self.source, self.scope, value, 0))
-            .collect();
-        self.scope.assign(&name, &words);
+        let values = node.children_by_field_name("value", &mut cursor).collect();
+        let words = self.fields_of(values);
+        self.scope.assign(self.text(variable), &words);
     }
 
     /// `body > file`: the redirections go down to the command or group they belong to.
@@ -299,7 +256,7 @@ impl Walker<'_> {
         &mut self,
         node: Node<'t>,
         mut inherited: Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+        stack: &mut Stack<'t>,
     ) {
         let mut redirects = inherited
             .redirects
@@ -345,12 +302,10 @@ impl Walker<'_> {
             stack.push((follower, behind));
         }
         let inside = Inherited {
-            pipe: self.from.pipe,
-            redirects: None,
-            stdin: None,
-            background: false,
+            pipe: self.template.pipe,
             function: inherited.function,
             parent: "file_redirect",
+            ..Inherited::default()
         };
         for redirect in redirects.iter().rev() {
             Self::push_redirect_contents(*redirect, &inside, stack);
@@ -381,7 +336,7 @@ impl Walker<'_> {
                 "ERROR" => {
                     let mut inner = child.walk();
                     let background = child.children(&mut inner).any(|token| token.kind() == "&");
-                    if background && self.from.is_source() {
+                    if background && self.is_source() {
                         self.script.background = true;
                     }
                     followers.push((child, false));
@@ -397,7 +352,7 @@ impl Walker<'_> {
     fn push_redirect_contents<'t>(
         redirect: Node<'t>,
         inherited: &Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+        stack: &mut Stack<'t>,
     ) {
         let mut cursor = redirect.walk();
         for child in redirect.named_children(&mut cursor) {
@@ -409,12 +364,7 @@ impl Walker<'_> {
         }
     }
 
-    fn pipeline<'t>(
-        &mut self,
-        node: Node<'t>,
-        inherited: Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
-    ) {
+    fn pipeline<'t>(&mut self, node: Node<'t>, inherited: Inherited<'t>, stack: &mut Stack<'t>) {
         // The part of a pipeline behind a here-document continues the one before it.
         let continues = inherited.parent == "heredoc_redirect";
         let (pipeline, first_stage) = match (continues, inherited.pipe) {
@@ -485,11 +435,10 @@ impl Walker<'_> {
                     // The grammar takes words behind a file name as further files; they are
                     // arguments.
                     if index == 0 {
-                        let target = word::single(self.source, self.scope, target, 0);
+                        let target = self.single(target);
                         command.redirects.push(Redirect { writes, target });
                     } else {
-                        let words = word::fields(self.source, self.scope, target, 0);
-                        command.words.extend(words);
+                        command.words.extend(self.fields(target));
                     }
                 }
             }
@@ -497,12 +446,10 @@ impl Walker<'_> {
                 if let Some(value) = node.named_child(
                     u32::try_from(node.named_child_count().saturating_sub(1)).unwrap_or(0),
                 ) {
-                    let word = word::single(self.source, self.scope, value, 0);
+                    let word = self.single(value);
                     command.stdin = Some(Rc::new(StdinText {
-                        text: word.text,
-                        dynamic: word.dynamic,
+                        word,
                         heredoc: false,
-                        inner: word.inner,
                     }));
                 }
             }
@@ -526,29 +473,20 @@ impl Walker<'_> {
                 | "number"
                 | "simple_expansion"
                 | "expansion"
-                | "command_substitution" => {
-                    let words = word::fields(self.source, self.scope, child, 0);
-                    command.words.extend(words);
-                }
+                | "command_substitution" => command.words.extend(self.fields(child)),
                 _ => {}
             }
         }
-        let mut stdin = StdinText {
-            text: body
-                .map(|body| self.text(body).to_owned())
-                .unwrap_or_default(),
-            dynamic: false,
-            heredoc: true,
-            inner: Vec::new(),
-        };
-        if let Some(body) = body.filter(|body| !quoted && body.named_child_count() > 0) {
+        let word = match body {
             // Substitutions and variables inside; the word reader fills in what is known.
-            let word = word::single(self.source, self.scope, body, 0);
-            stdin.text = word.text;
-            stdin.dynamic = word.dynamic;
-            stdin.inner = word.inner;
-        }
-        command.stdin = Some(Rc::new(stdin));
+            Some(body) if !quoted && body.named_child_count() > 0 => self.single(body),
+            Some(body) => Word::constant(self.text(body)),
+            None => Word::default(),
+        };
+        command.stdin = Some(Rc::new(StdinText {
+            word,
+            heredoc: true,
+        }));
     }
 }
 

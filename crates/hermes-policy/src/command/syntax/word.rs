@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::escapes::decode_escapes;
 use super::model::{Inner, Word};
 use super::substitution;
-use crate::command::glob::is_glob;
 
 /// Nesting of quotes and expansions that is followed inside one word.
-pub(super) const MAX_WORD_DEPTH: usize = 24;
+const MAX_WORD_DEPTH: usize = 24;
 /// Fields one word may become by braces.
 const MAX_BRACE_FIELDS: usize = 64;
 /// Brace groups inside or behind each other that are expanded.
@@ -52,14 +52,9 @@ impl Scope {
     }
 
     fn value(&mut self, name: &str) -> Option<Vec<String>> {
-        let values = self.variables.get(name)?;
-        let size: usize = values.iter().map(|value| value.len() + 1).sum();
-        if size > self.budget {
-            self.exhausted = true;
-            return None;
-        }
-        self.budget -= size;
-        Some(values.clone())
+        let values = self.variables.get(name)?.clone();
+        let size = values.iter().map(|value| value.len() + 1).sum();
+        self.spend(size).then_some(values)
     }
 
     /// Takes from what may still be read; false when nothing is left.
@@ -71,6 +66,30 @@ impl Scope {
         self.budget -= amount;
         true
     }
+}
+
+/// The value of `$(echo …)`, `$(printf …)` and `$(command -v …)` with constant words.
+fn constant(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Option<String> {
+    if depth >= MAX_WORD_DEPTH || node.named_child_count() != 1 {
+        return None;
+    }
+    let command = node
+        .named_child(0)
+        .filter(|node| node.kind() == "command")?;
+    let mut words = Vec::new();
+    let mut cursor = command.walk();
+    for child in command.named_children(&mut cursor) {
+        match child.kind() {
+            "variable_assignment" | "file_redirect" | "herestring_redirect" | "subshell" => {
+                return None;
+            }
+            _ => words.extend(fields(source, scope, child, depth)),
+        }
+    }
+    if words.iter().any(|word| word.dynamic) {
+        return None;
+    }
+    substitution::output(&words).map(|text| text.trim_end_matches('\n').to_owned())
 }
 
 /// How the characters of a piece behave.
@@ -128,8 +147,8 @@ pub(super) fn single(source: &str, scope: &mut Scope, node: Node<'_>, depth: usi
     word
 }
 
-impl WordReader<'_> {
-    fn text(&self, range: Range<usize>) -> &str {
+impl<'r> WordReader<'r> {
+    fn text(&self, range: Range<usize>) -> &'r str {
         self.source.get(range).unwrap_or_default()
     }
 
@@ -148,19 +167,23 @@ impl WordReader<'_> {
             return;
         }
         match node.kind() {
-            "string" => self.double_quoted(node, depth),
+            "string" => {
+                self.push("", Kind::Quoted);
+                let start = node.start_byte() + 1;
+                let end = node.end_byte().saturating_sub(1).max(start);
+                self.children(node, start..end, true, depth);
+            }
             "raw_string" => {
                 let range = node.start_byte() + 1..node.end_byte().max(node.start_byte() + 2) - 1;
-                let text = self.text(range).to_owned();
-                self.push(text, Kind::Quoted);
+                self.push(self.text(range), Kind::Quoted);
             }
             "ansi_c_string" => {
                 let text = decode_ansi_c(self.text(node.byte_range()));
                 self.push(text, Kind::Quoted);
             }
             "simple_expansion" => {
-                let name = self.text(node.start_byte() + 1..node.end_byte()).to_owned();
-                self.variable(&name, quoted, false);
+                let name = self.text(node.start_byte() + 1..node.end_byte());
+                self.variable(name, quoted, false);
             }
             "expansion" => self.expansion(node, quoted, depth),
             "command_substitution" => self.substitution(node, quoted, depth),
@@ -169,53 +192,31 @@ impl WordReader<'_> {
                 self.opaque(node);
             }
             "arithmetic_expansion" => self.opaque(node),
-            "brace_expression" => {
-                let text = self.text(node.byte_range()).to_owned();
-                self.push(text, Kind::Bare);
+            "brace_expression" => self.push(self.text(node.byte_range()), Kind::Bare),
+            _ if node.named_child_count() > 0 => {
+                self.children(node, node.byte_range(), quoted, depth);
             }
-            _ if node.named_child_count() > 0 => self.children(node, quoted, depth),
-            _ => {
-                let text = self.text(node.byte_range()).to_owned();
-                self.literal(&text, quoted);
-            }
+            _ => self.literal(self.text(node.byte_range()), quoted),
         }
     }
 
     /// Children in turn, with the text between them.
-    fn children(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
-        let mut at = node.start_byte();
+    fn children(&mut self, node: Node<'_>, within: Range<usize>, quoted: bool, depth: usize) {
+        let mut at = within.start;
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
-            let gap = self.text(at..child.start_byte()).to_owned();
             // The dollar sign of `$"…"` is punctuation, the string is its child.
             if node.kind() != "translated_string" {
-                self.literal(&gap, quoted);
+                self.literal(self.text(at..child.start_byte()), quoted);
             }
-            self.node(child, quoted, depth + 1);
-            at = child.end_byte().max(at);
-        }
-        let rest = self.text(at..node.end_byte()).to_owned();
-        self.literal(&rest, quoted);
-    }
-
-    fn double_quoted(&mut self, node: Node<'_>, depth: usize) {
-        self.push("", Kind::Quoted);
-        let mut at = node.start_byte() + 1;
-        let end = node.end_byte().saturating_sub(1).max(at);
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            let gap = self.text(at..child.start_byte()).to_owned();
-            self.literal(&gap, true);
             if child.kind() == "string_content" {
-                let text = self.text(child.byte_range()).to_owned();
-                self.literal(&text, true);
+                self.literal(self.text(child.byte_range()), quoted);
             } else {
-                self.node(child, true, depth + 1);
+                self.node(child, quoted, depth + 1);
             }
             at = child.end_byte().max(at);
         }
-        let rest = self.text(at..end).to_owned();
-        self.literal(&rest, true);
+        self.literal(self.text(at..within.end), quoted);
     }
 
     /// Text with backslashes resolved as the quotes around it ask for.
@@ -256,8 +257,7 @@ impl WordReader<'_> {
 
     fn opaque(&mut self, node: Node<'_>) {
         self.dynamic = true;
-        let text = self.text(node.byte_range()).to_owned();
-        self.push(text, Kind::Quoted);
+        self.push(self.text(node.byte_range()), Kind::Quoted);
     }
 
     /// The value of a variable, or its name when the value is not known.
@@ -311,20 +311,16 @@ impl WordReader<'_> {
             self.opaque(node);
             return;
         };
+        let written = self.text(name.byte_range());
         let all_elements = name.kind() == "subscript"
-            && self.text(name.byte_range()).ends_with(['@', '*', ']'])
-            && self.text(name.byte_range()).contains(['@', '*']);
-        let name = self
-            .text(name.byte_range())
-            .split('[')
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+            && written.ends_with(['@', '*', ']'])
+            && written.contains(['@', '*']);
+        let name = written.split('[').next().unwrap_or_default();
         match operator {
             _ if name == "IFS" => self.variable("IFS", quoted, false),
-            "" | ":?" | "?" => self.variable(&name, quoted, all_elements),
-            ":-" | "-" | ":=" | "=" if self.is_known(&name) => {
-                self.variable(&name, quoted, all_elements);
+            "" | ":?" | "?" => self.variable(name, quoted, all_elements),
+            ":-" | "-" | ":=" | "=" if self.is_known(name) => {
+                self.variable(name, quoted, all_elements);
             }
             ":-" | "-" | ":=" | "=" | ":+" | "+" => {
                 self.dynamic = true;
@@ -332,8 +328,8 @@ impl WordReader<'_> {
                     self.operand(operand, quoted, depth + 1);
                 }
             }
-            "%" | "%%" if name == "HOME" => self.variable(&name, quoted, false),
-            ":" => self.substring(node, &name, quoted),
+            "%" | "%%" if name == "HOME" => self.variable(name, quoted, false),
+            ":" => self.substring(node, name, quoted),
             _ => self.opaque(node),
         }
     }
@@ -378,7 +374,7 @@ impl WordReader<'_> {
 
     fn substitution(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
         self.inner.push(substitution::inner(self.source, node));
-        match substitution::constant(self.source, self.scope, node, depth + 1) {
+        match constant(self.source, self.scope, node, depth + 1) {
             Some(text) if self.scope.spend(text.len()) => {
                 self.push(text, if quoted { Kind::Value } else { Kind::Split });
             }
@@ -403,42 +399,26 @@ impl WordReader<'_> {
         let splits = self.pieces.iter().any(|piece| {
             piece.kind == Kind::Split && piece.text.contains(|c: char| c.is_ascii_whitespace())
         });
-        if !braces && !splits {
-            if self.pieces.is_empty() {
-                return Vec::new();
-            }
-            let glob = self
-                .pieces
-                .iter()
-                .any(|piece| is_pattern(piece.kind) && is_glob(&piece.text));
-            let literal_tilde = self
-                .pieces
-                .iter()
-                .find(|piece| !piece.text.is_empty())
-                .is_some_and(|piece| piece.kind == Kind::Quoted && piece.text.starts_with('~'));
-            let mut text = String::with_capacity(length + 2);
-            if literal_tilde {
-                text.push_str("./");
-            }
-            text.extend(self.pieces.iter().map(|piece| piece.text.as_str()));
-            return vec![word(text, glob)];
+        if self.pieces.is_empty() {
+            return Vec::new();
         }
         let chars: Vec<(char, Kind)> = self
             .pieces
             .iter()
             .flat_map(|piece| piece.text.chars().map(|c| (c, piece.kind)))
             .collect();
-        let expanded = expand_braces(&chars, 0);
-        let size: usize = expanded.iter().map(Vec::len).sum();
-        let expanded = if self.scope.spend(size) {
-            expanded
-        } else {
-            vec![chars]
-        };
+        let mut expanded = vec![chars];
+        if let (true, [chars]) = (braces || splits, expanded.as_slice()) {
+            let fields = expand_braces(chars, 0);
+            if self.scope.spend(fields.iter().map(Vec::len).sum()) {
+                expanded = fields;
+            }
+        }
         expanded
             .iter()
             .flat_map(|field| split_field(field))
             .map(|field| {
+                let is_pattern = |kind| matches!(kind, Kind::Bare | Kind::Split);
                 let glob = field
                     .iter()
                     .any(|(c, kind)| is_pattern(*kind) && matches!(c, '*' | '?' | '['));
@@ -446,10 +426,6 @@ impl WordReader<'_> {
             })
             .collect()
     }
-}
-
-fn is_pattern(kind: Kind) -> bool {
-    matches!(kind, Kind::Bare | Kind::Split)
 }
 
 fn field_text(field: &[(char, Kind)]) -> String {
@@ -553,47 +529,4 @@ fn decode_ansi_c(text: &str) -> String {
     let body = text.strip_prefix("$'").unwrap_or(text);
     let body = body.strip_suffix('\'').unwrap_or(body);
     decode_escapes(body)
-}
-
-/// Backslash escapes as `$'…'`, `echo -e` and `printf` know them.
-pub(super) fn decode_escapes(body: &str) -> String {
-    let mut out = String::with_capacity(body.len());
-    let mut chars = body.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        let Some(escape) = chars.next() else {
-            out.push('\\');
-            break;
-        };
-        let mut number = |radix: u32, most: usize, first: Option<char>| {
-            let mut value = first.and_then(|c| c.to_digit(radix)).unwrap_or(0);
-            let mut taken = usize::from(first.is_some());
-            while taken < most {
-                let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
-                    break;
-                };
-                value = value.saturating_mul(radix).saturating_add(digit);
-                chars.next();
-                taken += 1;
-            }
-            // A shell's string ends at NUL; ours just goes without.
-            char::from_u32(value).filter(|c| *c != '\0')
-        };
-        match escape {
-            'n' => out.push('\n'),
-            't' => out.push('\t'),
-            'r' => out.push('\r'),
-            'a' | 'b' | 'f' | 'v' => {}
-            'e' | 'E' => out.push('\u{1b}'),
-            'x' => out.extend(number(16, 2, None)),
-            'u' => out.extend(number(16, 4, None)),
-            'U' => out.extend(number(16, 8, None)),
-            '0'..='7' => out.extend(number(8, 3, Some(escape))),
-            other => out.push(other),
-        }
-    }
-    out
 }

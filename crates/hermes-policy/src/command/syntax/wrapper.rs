@@ -1,6 +1,6 @@
 //! Commands that run another command given by their own words: which words those are.
 
-use super::model::{Reach, Via, Word, basename};
+use super::model::{Reach, Via, Word, basename, is_one_of};
 
 /// A command found in the words of another.
 pub(super) struct Carried {
@@ -9,8 +9,8 @@ pub(super) struct Carried {
     pub(super) reach: Reach,
 }
 
-/// A command that runs the command behind its options: its name, its options that take a word, and how
-/// many words stand between the options and the command.
+/// Commands that run the command behind their options: their names, their options that take a word, and
+/// how many words stand between the options and the command.
 type Wrapper = (&'static str, &'static str, usize);
 
 /// Options of `sudo` that take a word.
@@ -23,65 +23,38 @@ const WRAPPERS: &[Wrapper] = &[
     ("doas", "-u -C -a", 0),
     ("pkexec", "--user", 0),
     ("env", "-u -C --unset --chdir", 0),
-    ("time", "-f -o --format --output", 0),
-    ("gtime", "-f -o --format --output", 0),
+    ("time gtime", "-f -o --format --output", 0),
     ("exec", "-a", 0),
-    ("command", "", 0),
-    ("builtin", "", 0),
     ("nice", "-n --adjustment", 0),
     ("ionice", "-c -n -p --class --classdata", 0),
-    ("timeout", "-s -k --signal --kill-after", 1),
-    ("gtimeout", "-s -k --signal --kill-after", 1),
+    ("timeout gtimeout", "-s -k --signal --kill-after", 1),
     ("stdbuf", "-i -o -e --input --output --error", 0),
-    ("nohup", "", 0),
-    ("setsid", "", 0),
     ("chrt", "-T -P -D", 1),
     ("taskset", "", 1),
     ("strace", "-e -o -p -s -u -E -P -a", 0),
     ("ltrace", "-e -o -p -s -u", 0),
     ("unshare", "-S -G -R -w", 0),
     ("nsenter", "-t -S -G", 0),
-    ("setpriv", "", 0),
-    ("prlimit", "", 0),
     ("systemd-run", "-u -p -E -t --unit --property --setenv", 0),
-    ("fakeroot", "", 0),
-    ("caffeinate", "", 0),
-    ("unbuffer", "", 0),
-    ("rlwrap", "", 0),
-    ("eatmydata", "", 0),
-    ("torsocks", "", 0),
-    ("proxychains", "", 0),
-    ("proxychains4", "", 0),
     ("xvfb-run", "-e -f -n -p -s -w", 0),
-    ("dbus-run-session", "", 0),
-    ("busybox", "", 0),
-    ("toybox", "", 0),
     ("npx", "-p --package", 0),
-    ("bunx", "", 0),
-    ("then", "", 0),
-    ("do", "", 0),
-    ("else", "", 0),
-    ("elif", "", 0),
-    ("if", "", 0),
-    ("while", "", 0),
-    ("until", "", 0),
-    ("!", "", 0),
-    ("{", "", 0),
+    (
+        "command builtin nohup setsid setpriv prlimit fakeroot",
+        "",
+        0,
+    ),
+    ("caffeinate unbuffer rlwrap eatmydata torsocks", "", 0),
+    ("proxychains proxychains4 dbus-run-session bunx", "", 0),
+    ("busybox toybox", "", 0),
+    ("then do else elif if while until ! {", "", 0),
 ];
 
 /// `tool verb command…`
-const RUNNERS: &[(&str, &[&str])] = &[
-    ("uv", &["run"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("rye", &["run"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("npm", &["exec"]),
-    ("bundle", &["exec"]),
-    ("mise", &["exec", "x"]),
+const RUNNERS: &[(&str, &str)] = &[
+    ("uv poetry pipenv pdm hatch rye", "run"),
+    ("pnpm yarn", "exec dlx"),
+    ("npm bundle", "exec"),
+    ("mise", "exec x"),
 ];
 
 /// Commands carried by the words of this one.
@@ -90,83 +63,76 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
         return Vec::new();
     };
     let name = basename(&first.text);
-    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.0 == name) {
-        return wrapped(wrapper, args);
+    let wrapper = WRAPPERS.iter().find(|(names, ..)| is_one_of(name, names));
+    if let Some((_, with_value, positional)) = wrapper {
+        let rest = behind_options(args, with_value, *positional);
+        return one(wrapped(name, args, rest), Via::Wrapper, Reach::Direct);
     }
-    let one = |words: &[Word], via, reach| {
-        vec![Carried {
-            words: words.to_vec(),
-            via,
-            reach,
-        }]
-    };
+    let with_input = |words| one(words, Via::Xargs, Reach::Payload);
     match name {
         "coproc" => {
             let group = args.iter().position(|word| word.text == "{");
             let rest = args.get(group.map_or(0, |at| at + 1)..).unwrap_or_default();
             one(rest, Via::Wrapper, Reach::Direct)
         }
-        "xargs" | "gxargs" => one(
-            behind_options(args, XARGS_VALUES, 0),
-            Via::Xargs,
-            Reach::Payload,
-        ),
-        "parallel" => one(
-            behind_options(args, "-j -n -N -a --jobs --max-args", 0),
-            Via::Xargs,
-            Reach::Payload,
-        ),
+        "xargs" | "gxargs" => with_input(behind_options(args, XARGS_VALUES, 0)),
+        "parallel" => with_input(behind_options(args, "-j -n -N -a --jobs --max-args", 0)),
         "find" | "gfind" => find_exec(args),
-        "fd" | "fdfind" => fd_exec(args),
+        "fd" | "fdfind" => one(fd_exec(args), Via::FindExec, Reach::Payload),
         "chroot" => one(behind_options(args, "", 1), Via::Wrapper, Reach::Container),
-        "docker" | "podman" | "nerdctl" | "kubectl" => in_container(args),
+        "docker" | "podman" | "nerdctl" | "kubectl" => {
+            one(in_container(args), Via::Wrapper, Reach::Container)
+        }
         "flock" => {
             let rest = behind_options(args, "-w -E --wait --timeout", 1);
-            match rest.first() {
-                Some(word) if word.text.starts_with('-') => Vec::new(),
-                _ => one(rest, Via::Wrapper, Reach::Payload),
-            }
+            // An option there is `-c`, whose text is followed as such.
+            let is_command = |word: &Word| !word.text.starts_with('-');
+            let rest = if rest.first().is_some_and(is_command) {
+                rest
+            } else {
+                &[]
+            };
+            one(rest, Via::Wrapper, Reach::Payload)
         }
-        _ => runner(name, args),
+        _ => one(runner(name, args), Via::Wrapper, Reach::Direct),
     }
+}
+
+fn one(words: &[Word], via: Via, reach: Reach) -> Vec<Carried> {
+    let words = words.to_vec();
+    vec![Carried { words, via, reach }]
 }
 
 const XARGS_VALUES: &str = "-I -n -L -P -s -d -a -E --max-args --max-lines --max-procs --max-chars --delimiter --arg-file --replace";
 
-fn runner(name: &str, args: &[Word]) -> Vec<Carried> {
-    let Some((_, verbs)) = RUNNERS.iter().find(|(runner, _)| *runner == name) else {
-        return Vec::new();
-    };
+fn runner<'w>(name: &str, args: &'w [Word]) -> &'w [Word] {
+    let verbs = RUNNERS.iter().find(|(names, _)| is_one_of(name, names));
     let verb = args.iter().position(|word| !word.text.starts_with('-'));
-    let Some(at) = verb.filter(|&at| args.get(at).is_some_and(|w| verbs.contains(&&*w.text)))
-    else {
-        return Vec::new();
+    let (Some((_, verbs)), Some(at)) = (verbs, verb) else {
+        return &[];
     };
-    let rest = args.get(at + 1..).unwrap_or_default();
-    let with_value = "--with --python -p --group --extra --env-file";
-    vec![Carried {
-        words: behind_options(rest, with_value, 0).to_vec(),
-        via: Via::Wrapper,
-        reach: Reach::Direct,
-    }]
+    match args.get(at..) {
+        Some([verb, rest @ ..]) if is_one_of(&verb.text, verbs) => {
+            behind_options(rest, "--with --python -p --group --extra --env-file", 0)
+        }
+        _ => &[],
+    }
 }
 
-fn wrapped(&(name, with_value, positional): &Wrapper, args: &[Word]) -> Vec<Carried> {
-    // `command -v name` only asks where it is.
-    let asks = name == "command"
-        && args
-            .iter()
-            .take_while(|word| word.text.starts_with('-'))
-            .any(|word| word.text.contains(['v', 'V']));
-    let edits = name == "sudo"
-        && args
-            .iter()
-            .take_while(|word| word.text.starts_with('-'))
-            .any(|word| matches!(word.text.as_str(), "-e" | "--edit"));
-    if asks || edits {
-        return Vec::new();
+fn wrapped<'w>(name: &str, args: &[Word], mut rest: &'w [Word]) -> &'w [Word] {
+    let mut options = args
+        .iter()
+        .map(|word| word.text.as_str())
+        .take_while(|text| text.starts_with('-'));
+    let runs_nothing = match name {
+        // `command -v name` only asks where it is.
+        "command" => options.any(|option| option.contains(['v', 'V'])),
+        "sudo" => options.any(|option| matches!(option, "-e" | "--edit")),
+        _ => false,
+    };
+    if runs_nothing {
+        return &[];
     }
-    let mut rest = behind_options(args, with_value, positional);
     if matches!(name, "sudo" | "env" | "doas") {
         while let Some((first, more)) = rest.split_first() {
             if !is_assignment(&first.text) {
@@ -175,15 +141,7 @@ fn wrapped(&(name, with_value, positional): &Wrapper, args: &[Word]) -> Vec<Carr
             rest = more;
         }
     }
-    // Applets of busybox are found, its own options are not commands.
-    if rest.is_empty() {
-        return Vec::new();
-    }
-    vec![Carried {
-        words: rest.to_vec(),
-        via: Via::Wrapper,
-        reach: Reach::Direct,
-    }]
+    rest
 }
 
 fn is_assignment(text: &str) -> bool {
@@ -238,47 +196,32 @@ fn find_exec(args: &[Word]) -> Vec<Carried> {
             .iter()
             .position(|word| matches!(word.text.as_str(), ";" | "+"))
             .unwrap_or(rest.len());
-        found.push(Carried {
-            words: rest.get(..end).unwrap_or_default().to_vec(),
-            via: Via::FindExec,
-            reach: Reach::Payload,
-        });
+        let words = rest.get(..end).unwrap_or_default();
+        found.extend(one(words, Via::FindExec, Reach::Payload));
         at += end;
     }
     found
 }
 
-fn fd_exec(args: &[Word]) -> Vec<Carried> {
-    let at = args
-        .iter()
-        .position(|word| matches!(&*word.text, "-x" | "-X" | "--exec" | "--exec-batch"));
-    at.map(|at| Carried {
-        words: args.get(at + 1..).unwrap_or_default().to_vec(),
-        via: Via::FindExec,
-        reach: Reach::Payload,
-    })
-    .into_iter()
-    .collect()
+fn fd_exec(args: &[Word]) -> &[Word] {
+    let is_exec = |word: &Word| is_one_of(&word.text, "-x -X --exec --exec-batch");
+    let at = args.iter().position(is_exec);
+    at.and_then(|at| args.get(at + 1..)).unwrap_or_default()
 }
 
 /// `docker exec NAME cmd`, `docker compose exec SERVICE cmd`, `docker run IMAGE cmd`,
 /// `kubectl exec POD -- cmd`.
-fn in_container(args: &[Word]) -> Vec<Carried> {
+fn in_container(args: &[Word]) -> &[Word] {
     let verb = args
         .iter()
         .take(8)
         .position(|word| matches!(word.text.as_str(), "exec" | "run"));
-    let Some(at) = verb else { return Vec::new() };
+    let Some(at) = verb else { return &[] };
     let rest = args.get(at + 1..).unwrap_or_default();
     let with_value = "-e -u -w -v -p -n -c --env --user --workdir --volume --publish --name --network --namespace --container --entrypoint --mount --env-file --platform --memory --cpus -m -l --label";
     let words = behind_options(rest, with_value, 1);
-    let words = match words.split_first() {
+    match words.split_first() {
         Some((dashes, more)) if dashes.text == "--" => more,
         _ => words,
-    };
-    vec![Carried {
-        words: words.to_vec(),
-        via: Via::Wrapper,
-        reach: Reach::Container,
-    }]
+    }
 }

@@ -29,9 +29,14 @@ pub(super) fn encode_turns(
     let last_answer = messages
         .iter()
         .rposition(|message| message.role == Role::Assistant);
-    let answered = answered_calls(messages);
-    let asked: HashSet<&str> = calls_of(messages).collect();
-    let mut screenshots = Screenshots::of(messages);
+    let results = || messages.iter().filter(|message| message.role == Role::Tool);
+    let answered: HashSet<&str> = results()
+        .filter_map(|message| message.tool_call_id.as_deref())
+        .collect();
+    let calls = messages.iter().flat_map(|message| &message.tool_calls);
+    let asked: HashSet<&str> = calls.map(|call| call.id.as_str()).collect();
+    let images: usize = results().map(|message| message.content.images()).sum();
+    let mut omitted_images = images.saturating_sub(MAX_SCREENSHOTS);
     let mut turns: Vec<Value> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let (role, blocks) = match message.role {
@@ -48,7 +53,7 @@ pub(super) fn encode_turns(
                 if !asked.contains(id) {
                     continue;
                 }
-                let block = result_block(id, message, limits, &mut screenshots);
+                let block = result_block(id, message, limits, &mut omitted_images);
                 ("user", vec![block])
             }
             Role::Assistant => {
@@ -85,20 +90,6 @@ fn append(turns: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
         return;
     }
     turns.push(json!({"role": role, "content": blocks}));
-}
-
-/// Ids of all calls.
-fn calls_of(messages: &[Message]) -> impl Iterator<Item = &str> {
-    let calls = messages.iter().flat_map(|message| &message.tool_calls);
-    calls.map(|call| call.id.as_str())
-}
-
-/// Ids of the calls whose results follow at once.
-fn answered_calls(messages: &[Message]) -> HashSet<&str> {
-    let results = messages.iter().filter(|message| message.role == Role::Tool);
-    results
-        .filter_map(|message| message.tool_call_id.as_deref())
-        .collect()
 }
 
 fn answer_blocks(
@@ -145,12 +136,13 @@ fn result_block(
     id: &str,
     message: &Message,
     limits: ServerLimits,
-    screenshots: &mut Screenshots,
+    omitted_images: &mut usize,
 ) -> Value {
     let blocks = content_blocks(&message.content, &mut |image| {
-        let stays = screenshots.next_stays();
+        let is_older = *omitted_images > 0;
+        *omitted_images = omitted_images.saturating_sub(1);
         let note = limits.omission_note(image, message.role);
-        note.or((!stays).then_some("[older image omitted]"))
+        note.or(is_older.then_some("[older image omitted]"))
     });
     let content = if blocks.is_empty() {
         json!("(no output)")
@@ -158,31 +150,6 @@ fn result_block(
         Value::Array(blocks)
     };
     json!({"type": "tool_result", "tool_use_id": wire_id(id), "content": content})
-}
-
-/// Selects the newest images in tool results.
-struct Screenshots {
-    omitted: usize,
-}
-
-impl Screenshots {
-    fn of(messages: &[Message]) -> Self {
-        let results = messages.iter().filter(|message| message.role == Role::Tool);
-        let count: usize = results.map(|message| message.content.images()).sum();
-        Self {
-            omitted: count.saturating_sub(MAX_SCREENSHOTS),
-        }
-    }
-
-    fn next_stays(&mut self) -> bool {
-        match self.omitted.checked_sub(1) {
-            Some(left) => {
-                self.omitted = left;
-                false
-            }
-            None => true,
-        }
-    }
 }
 
 fn content_blocks(
@@ -215,14 +182,9 @@ fn content_blocks(
 
 /// An id in the allowed characters.
 fn wire_id(id: &str) -> String {
-    let id: String = id
-        .chars()
-        .map(|c| {
-            let allowed = c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            if allowed { c } else { '_' }
-        })
-        .collect();
-    if id.is_empty() { "_".to_owned() } else { id }
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let id = if id.is_empty() { "_" } else { id };
+    id.replace(|c| !is_allowed(c), "_")
 }
 
 #[cfg(test)]

@@ -126,7 +126,6 @@ printf '%s\n' "$_h_s" >"$2.exit" ) &
 wait
 "#;
 
-/// The loop for a kind of shell.
 pub(in crate::remote) fn loop_program(kind: ShellKind) -> String {
     let dialect = Dialect::of(kind);
     let prologue = match kind {

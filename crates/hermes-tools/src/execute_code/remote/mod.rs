@@ -7,4 +7,4 @@ mod poll;
 mod run;
 mod stage;
 
-pub(super) use run::{RemoteScript, run_remote};
+pub(super) use run::run_remote;

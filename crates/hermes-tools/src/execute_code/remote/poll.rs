@@ -23,71 +23,56 @@ const MOST_REQUESTS: usize = 16 * 1024 * 1024;
 /// How long an answer may be on its way.
 const DELIVERY_LIMIT: Duration = Duration::from_mins(1);
 
-/// Fetches requests until the script has ended.
-pub(super) struct Fetcher {
+pub(super) struct RequestFiles {
     pub(super) host: Arc<dyn ScriptRunner>,
     /// The directory of the script.
     pub(super) stage: String,
-    pub(super) calls: Calls,
+    pub(super) calls: Arc<Calls>,
     /// Ends the fetching.
-    pub(super) enough: Arc<Wake>,
-    pub(super) trouble: Arc<Trouble>,
-}
-
-/// Why a script has to end because it can no longer be served: a request or an answer was lost, and
-/// whoever waits for it would wait for ever.
-pub(super) struct Trouble {
+    pub(super) enough: Wake,
     /// Ends the script.
     pub(super) stop: Wake,
-    reason: Mutex<Option<String>>,
+    /// Why the script has to end because it can no longer be served: a request or an answer was
+    /// lost, and whoever waits for it would wait for ever.
+    pub(super) trouble: Mutex<Option<String>>,
 }
 
-impl Trouble {
-    pub(super) fn new(stop: Wake) -> Self {
-        Self {
-            stop,
-            reason: Mutex::default(),
-        }
-    }
-
-    /// The first of what went wrong.
-    pub(super) fn reason(&self) -> Option<String> {
-        let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        reason.clone()
-    }
-
-    fn note(&self, message: &str) {
-        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        reason.get_or_insert_with(|| message.to_owned());
-        drop(reason);
-        self.stop.raise();
-    }
-}
-
-impl Fetcher {
+impl RequestFiles {
     /// Serves until the script has ended, or until it cannot be served any longer.
-    pub(super) fn serve(&self) {
+    pub(super) fn serve(self: &Arc<Self>) {
         while !self.enough.is_raised() {
             match self.fetch() {
-                Ok(Fetched::Requests) => {}
-                Ok(Fetched::End) => return,
-                Err(_) if self.enough.is_raised() => return,
-                Err(message) => return self.trouble.note(&message),
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(message) => return self.note(&message),
             }
         }
     }
 
-    fn fetch(&self) -> Result<Fetched, String> {
-        let looks = LOOKS.to_string();
-        let longest = MAX_REQUEST.to_string();
-        let room = MOST_REQUESTS.to_string();
+    /// The first of what went wrong.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let trouble = self.trouble.lock();
+        trouble.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, message: &str) {
+        if self.enough.is_raised() {
+            return;
+        }
+        let trouble = self.trouble.lock();
+        trouble
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(|| message.to_owned());
+        self.stop.raise();
+    }
+
+    /// Fetches requests once; whether there may be more.
+    fn fetch(self: &Arc<Self>) -> Result<bool, String> {
+        let numbers = [LOOKS as usize, MAX_REQUEST, MOST_REQUESTS].map(|number| number.to_string());
+        let mut arguments = vec![self.stage.as_bytes()];
+        arguments.extend(numbers.iter().map(String::as_bytes));
         let mut answer = ScriptQuery {
-            arguments: &[
-                self.stage.as_bytes(),
-                looks.as_bytes(),
-                longest.as_bytes(),
-                room.as_bytes(),
-            ],
+            arguments: &arguments,
             most_output: MOST_REQUESTS + MAX_REQUEST,
             ..ScriptQuery::new(POLL, &self.enough)
         }
@@ -97,15 +82,15 @@ impl Fetcher {
                 while !answer.rest().is_empty() {
                     self.take(&mut answer)?;
                 }
-                Ok(Fetched::Requests)
+                Ok(true)
             }
-            "nothing" => Ok(Fetched::Requests),
-            "done" | "gone" => Ok(Fetched::End),
+            "nothing" => Ok(true),
+            "done" | "gone" => Ok(false),
             _ => Err(answer.nonsense()),
         }
     }
 
-    fn take(&self, answer: &mut ScriptAnswer) -> Result<(), String> {
+    fn take(self: &Arc<Self>, answer: &mut ScriptAnswer) -> Result<(), String> {
         let number = answer.text()?;
         let size = usize::try_from(answer.number()?).unwrap_or(usize::MAX);
         let request = answer.take(size)?;
@@ -113,14 +98,8 @@ impl Fetcher {
         if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
             return Ok(());
         }
-        let delivery = Delivery {
-            host: Arc::clone(&self.host),
-            stage: self.stage.clone(),
-            number,
-            trouble: Arc::clone(&self.trouble),
-            enough: Arc::clone(&self.enough),
-        };
-        let reply: Reply = Arc::new(move |result| delivery.bring(result));
+        let files = Arc::clone(self);
+        let reply: Reply = Arc::new(move |result| files.bring(&number, result));
         let handled = if size == 0 {
             reply(&too_long())
         } else {
@@ -128,34 +107,13 @@ impl Fetcher {
         };
         handled.map_err(|error| error.to_string())
     }
-}
 
-enum Fetched {
-    /// Some or none; there may be more.
-    Requests,
-    /// The script has ended.
-    End,
-}
-
-/// The way of one answer.
-struct Delivery {
-    host: Arc<dyn ScriptRunner>,
-    stage: String,
-    number: String,
-    trouble: Arc<Trouble>,
-    enough: Arc<Wake>,
-}
-
-impl Delivery {
-    fn bring(&self, result: &Value) -> io::Result<()> {
+    /// Brings the answer to a request.
+    fn bring(&self, number: &str, result: &Value) -> io::Result<()> {
         let text = result.to_string();
         let length = text.len().to_string();
         let answered = ScriptQuery {
-            arguments: &[
-                self.stage.as_bytes(),
-                self.number.as_bytes(),
-                length.as_bytes(),
-            ],
+            arguments: &[self.stage.as_bytes(), number.as_bytes(), length.as_bytes()],
             input: text.as_bytes(),
             limit: DELIVERY_LIMIT,
             ..ScriptQuery::new(ANSWER, &self.enough)
@@ -167,9 +125,7 @@ impl Delivery {
             kind => Err(answer.refusal(kind, self.stage.as_ref(), "write to")),
         });
         answered.map_err(|message| {
-            if !self.enough.is_raised() {
-                self.trouble.note(&message);
-            }
+            self.note(&message);
             io::Error::other(message)
         })
     }

@@ -2,23 +2,21 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hermes_proc::{Wake, wait_for_any};
+use hermes_proc::wait_for_any;
 use hermes_terminal::remote::{RemoteError, ScriptOutcome, ScriptRequest, ScriptRunner};
 
-use super::poll::{Fetcher, Trouble};
-use super::stage::{Stage, Staging};
-use crate::context::CallContext;
-use crate::execute_code::calls::Calls;
-use crate::execute_code::capture::Capture;
-use crate::execute_code::interpreter::NoInterpreter;
-use crate::execute_code::run::{FinishedScript, ScriptEnding, StreamLimits};
-use crate::execute_code::settings::{CodeSettings, ScriptMode};
-use crate::remote::{Locale, script, word};
+use super::poll::RequestFiles;
+use super::stage::{Stage, new_wake};
+use crate::execute_code::capture::{Capture, MAX_STDERR};
+use crate::execute_code::interpreter::{no_interpreter, preferred};
+use crate::execute_code::module::BY_FILES;
+use crate::execute_code::script::{FinishedScript, Script, ScriptEnding};
+use crate::execute_code::settings::{ScriptMode, request_variables};
+use crate::remote::{Locale, script as shell_script, word};
 
 const RUN: &str = include_str!("scripts/run.sh");
 /// How the script that looks for an interpreter says that there is none.
@@ -32,54 +30,44 @@ const SEES_ITSELF: Duration = Duration::from_secs(3);
 /// What is said when one of our own threads panicked.
 const BROKEN: &str = "The script was lost because of a bug; the log has the details.";
 
-/// A script for a remote host.
-pub(in crate::execute_code) struct RemoteScript<'a> {
-    pub(in crate::execute_code) host: Arc<dyn ScriptRunner>,
-    pub(in crate::execute_code) code: &'a str,
-    pub(in crate::execute_code) module: &'a str,
-    pub(in crate::execute_code) token: &'a str,
-    pub(in crate::execute_code) settings: &'a CodeSettings,
-    /// Variables besides those of the host and of the session.
-    pub(in crate::execute_code) variables: Vec<(OsString, OsString)>,
-    pub(in crate::execute_code) limits: StreamLimits,
-    pub(in crate::execute_code) calls: Calls,
-    pub(in crate::execute_code) context: &'a CallContext,
-    pub(in crate::execute_code) swept: &'a AtomicBool,
-}
-
-/// Runs it. When this returns, it does not run any more. The error is a sentence.
+/// Runs a script on a host, with `variables` besides those of the host and of the session. When this
+/// returns, it does not run any more. The error is a sentence.
 pub(in crate::execute_code) fn run_remote(
-    job: &RemoteScript<'_>,
-    warnings: &mut Vec<String>,
+    script: &mut Script<'_>,
+    host: Arc<dyn ScriptRunner>,
+    variables: Vec<(OsString, OsString)>,
 ) -> Result<FinishedScript, String> {
-    let cwd = job.context.working_directory()?;
-    let staging = Staging {
-        code: job.code,
-        module: job.module,
-        directory: &cwd,
-        swept: job.swept,
+    let files = script.context.filesystem.operations();
+    let cwd = files.working_directory(script.context.file_call())?;
+    let stage = Stage::prepare(&host, script, &script.module(BY_FILES), &cwd)?;
+    let own = stage.script_directory().into();
+    let job = RemoteScript {
+        directory: script.directory(cwd, stage.directory_exists, own),
+        script,
+        variables,
+        requests: Arc::new(RequestFiles {
+            host,
+            stage: stage.path().to_owned(),
+            calls: Arc::clone(&script.calls),
+            enough: new_wake()?,
+            stop: new_wake()?,
+            trouble: Mutex::default(),
+        }),
     };
-    let stage = Stage::prepare(&job.host, &staging, &job.context.interrupt)?;
-    let directory = job.directory_for(&stage, cwd, warnings);
-    let flags = Flags::new()?;
-    let ran = job.run(&stage, &directory, &flags);
+    let ran = job.run();
     let report = stage.finish();
     let ending = match ran {
         Ok(ran) if ran.exit_code == NO_INTERPRETER => return Err(job.no_interpreter(&ran)),
         Ok(_) => None,
-        Err(_) if job.context.interrupt.is_raised() => Some(ScriptEnding::Interrupted),
+        Err(_) if script.context.interrupt.is_raised() => Some(ScriptEnding::Interrupted),
         Err(Stopped::TimedOut) => Some(ScriptEnding::TimedOut),
-        Err(Stopped::Failed(message)) => return Err(flags.trouble.reason().unwrap_or(message)),
+        Err(Stopped::Failed(message)) => return Err(job.requests.trouble().unwrap_or(message)),
     };
     match (ending, report) {
-        (None, Ok(Some(report))) => Ok(FinishedScript {
-            ending: ScriptEnding::Exited(report.exit_code),
-            stdout: report.stdout,
-            stderr: report.stderr,
-        }),
+        (None, Ok(Some(finished))) => Ok(finished),
         (None, Ok(None)) => Err(format!(
             "The script ended in {}, but what it printed was lost.",
-            job.host.describe()
+            job.requests.host.describe()
         )),
         (None, Err(message)) => Err(message),
         (Some(ending), report) => {
@@ -98,11 +86,25 @@ pub(in crate::execute_code) fn run_remote(
     }
 }
 
+/// A script that was brought to a host.
+struct RemoteScript<'a> {
+    script: &'a Script<'a>,
+    variables: Vec<(OsString, OsString)>,
+    directory: PathBuf,
+    requests: Arc<RequestFiles>,
+}
+
 /// Why a script did not come to its own end.
 enum Stopped {
     TimedOut,
     /// A sentence.
     Failed(String),
+}
+
+impl From<String> for Stopped {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
 }
 
 impl From<RemoteError> for Stopped {
@@ -114,117 +116,76 @@ impl From<RemoteError> for Stopped {
     }
 }
 
-/// How the threads of one script tell each other what happened.
-struct Flags {
-    /// The script must end.
-    trouble: Arc<Trouble>,
-    /// The script has ended.
-    ended: Wake,
-    /// Nobody needs to be served any more.
-    enough: Arc<Wake>,
-    /// Nobody is being served any more.
-    served: Wake,
-}
-
-impl Flags {
-    fn new() -> Result<Self, String> {
-        let wake = || Wake::new().map_err(|error| format!("no descriptor is left: {error}"));
-        Ok(Self {
-            trouble: Arc::new(Trouble::new(wake()?)),
-            ended: wake()?,
-            enough: Arc::new(wake()?),
-            served: wake()?,
-        })
-    }
-}
-
 impl RemoteScript<'_> {
     /// Runs the script and serves its calls.
-    fn run(
-        &self,
-        stage: &Stage,
-        directory: &Path,
-        flags: &Flags,
-    ) -> Result<ScriptOutcome, Stopped> {
-        let fetcher = Fetcher {
-            host: Arc::clone(&self.host),
-            stage: stage.path().to_owned(),
-            calls: self.calls.clone(),
-            enough: Arc::clone(&flags.enough),
-            trouble: Arc::clone(&flags.trouble),
-        };
-        let text = self.text(stage, directory);
+    fn run(&self) -> Result<ScriptOutcome, Stopped> {
+        let requests = &self.requests;
+        let text = self.text();
+        let (ended, served) = (new_wake()?, new_wake()?);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                fetcher.serve();
-                flags.served.raise();
+                requests.serve();
+                served.raise();
             });
             let running = scope.spawn(|| {
-                let ran = self.host.run_script(&ScriptRequest {
+                let ran = requests.host.run_script(&ScriptRequest {
                     script: &text,
                     input: &[],
                     directory: None,
-                    limit: self.settings.timeout,
+                    limit: self.script.settings.timeout,
                     most_output: MOST_NAMES,
-                    interrupt: Some(&flags.trouble.stop),
+                    interrupt: Some(&requests.stop),
                 });
-                flags.ended.raise();
+                ended.raise();
                 ran
             });
-            while wait_for_any(&[&flags.ended, &self.context.interrupt], WATCH).is_none() {}
-            if !flags.ended.is_raised() {
+            while wait_for_any(&[&ended, &self.script.context.interrupt], WATCH).is_none() {}
+            if !ended.is_raised() {
                 // First the calls: a command of the script must not outlive it.
-                self.calls.close();
-                flags.trouble.stop.raise();
+                requests.calls.close();
+                requests.stop.raise();
             }
             let ran = match running.join() {
                 Ok(ran) => ran.map_err(Stopped::from),
                 Err(_) => Err(Stopped::Failed(BROKEN.to_owned())),
             };
-            self.calls.close();
+            requests.calls.close();
             // The fetcher sees by itself that the script has ended, which costs the host less than
             // being stopped.
             if ran.is_ok() {
-                flags.served.wait(SEES_ITSELF);
+                served.wait(SEES_ITSELF);
             }
-            flags.enough.raise();
+            requests.enough.raise();
             ran
         })
     }
 
-    /// What runs the script there.
-    fn text(&self, stage: &Stage, directory: &Path) -> String {
-        let exports = self.exports(stage);
-        let mode = match self.settings.mode {
+    fn text(&self) -> String {
+        let exports = self.exports();
+        let mode = match self.script.settings.mode {
             ScriptMode::Project => "project",
             ScriptMode::Strict => "strict",
         };
-        let (out_head, out_tail) = Capture::rooms(self.limits.stdout);
-        let (err_head, err_tail) = Capture::rooms(self.limits.stderr);
+        let (out_head, out_tail) = Capture::rooms(self.script.settings.max_stdout);
+        let (err_head, err_tail) = Capture::rooms(MAX_STDERR);
         let rooms = [out_head, out_tail, err_head, err_tail].map(|room| room.to_string());
-        let interpreters = self.interpreters();
+        let interpreters = preferred(self.script.settings, self.script.context);
         let mut arguments = vec![
-            stage.path().as_bytes(),
-            directory.as_os_str().as_bytes(),
+            self.requests.stage.as_bytes(),
+            self.directory.as_os_str().as_bytes(),
             mode.as_bytes(),
         ];
         arguments.extend(rooms.iter().map(String::as_bytes));
         arguments.extend(interpreters.iter().map(|path| path.as_os_str().as_bytes()));
-        script(Locale::Usual, &[&exports, RUN], &arguments)
+        shell_script(Locale::Usual, &[&exports, RUN], &arguments)
     }
 
-    fn exports(&self, stage: &Stage) -> String {
-        let directory = format!("{}/rpc", stage.path());
-        let mut variables: Vec<(OsString, OsString)> = vec![
-            ("HERMES_RPC_DIR".into(), directory.into()),
-            ("HERMES_RPC_TOKEN".into(), self.token.into()),
-            ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
-            ("PYTHONIOENCODING".into(), "utf-8".into()),
-            ("PYTHONUTF8".into(), "1".into()),
-        ];
+    fn exports(&self) -> String {
+        let directory = format!("{}/rpc", self.requests.stage);
+        let mut variables = request_variables("HERMES_RPC_DIR", directory, &self.script.token);
         let activated = ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX"];
         variables.extend(activated.into_iter().filter_map(|name| {
-            let value = self.context.session.variable(name)?;
+            let value = self.script.context.session.variable(name)?;
             Some((name.into(), value))
         }));
         variables.extend(self.variables.iter().cloned());
@@ -239,49 +200,18 @@ impl RemoteScript<'_> {
         text
     }
 
-    /// Interpreters that are tried before those of the project and of the path.
-    fn interpreters(&self) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = self.settings.python.iter().cloned().collect();
-        if self.settings.mode == ScriptMode::Project {
-            for marker in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
-                let activated = self.context.session.variable(marker);
-                found.extend(activated.map(|prefix| PathBuf::from(prefix).join("bin/python")));
-            }
-        }
-        found.retain(|path| path.is_absolute());
-        found
-    }
-
-    fn directory_for(&self, stage: &Stage, cwd: PathBuf, warnings: &mut Vec<String>) -> PathBuf {
-        if self.settings.mode == ScriptMode::Strict {
-            return stage.script_directory().into();
-        }
-        if stage.directory_exists {
-            return cwd;
-        }
-        warnings.push(format!(
-            "The working directory {} does not exist; the script ran in a temporary one.",
-            cwd.display()
-        ));
-        stage.script_directory().into()
-    }
-
     fn no_interpreter(&self, ran: &ScriptOutcome) -> String {
         let names = ran.stdout.split(|byte| *byte == 0);
-        let rejected = names
+        let rejected: Vec<PathBuf> = names
             .filter(|name| !name.is_empty())
             .map(|name| PathBuf::from(String::from_utf8_lossy(name).into_owned()))
             .collect();
-        let host = self.host.describe();
-        format!("In {host}: {}", NoInterpreter { rejected })
+        let host = self.requests.host.describe();
+        format!("In {host}: {}", no_interpreter(&rejected))
     }
 }
 
 fn is_identifier(name: &str) -> bool {
     let is_part = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
-    name.bytes().all(is_part)
-        && name
-            .bytes()
-            .next()
-            .is_some_and(|byte| !byte.is_ascii_digit())
+    !name.is_empty() && name.bytes().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
 }

@@ -3,8 +3,8 @@
 use hermes_telemetry::best_effort;
 
 use super::plan::FileEdit;
-use crate::context::CallContext;
-use crate::files::file_ledger::FileStamp;
+use crate::file_ledger::FileStamp;
+use crate::tool::CallContext;
 
 /// Makes all changes, or none: after a failure what was already changed is restored. The error is a
 /// sentence.
@@ -50,11 +50,15 @@ fn undone(done: &[FileEdit], message: String, context: &CallContext) -> String {
 fn apply_one(edit: &FileEdit, context: &CallContext) -> Result<Option<FileStamp>, String> {
     let files = context.filesystem.operations();
     let bytes = match (&edit.before, &edit.after) {
-        (Some(before), Some(after)) => before.file.encode(after),
+        (Some(before), Some(after)) => before.encode(after),
         (None, Some(after)) => after.clone().into_bytes(),
-        (_, None) => return files.remove(&edit.target, context).map(|()| None),
+        (_, None) => {
+            return files
+                .remove(&edit.target, context.file_call())
+                .map(|()| None);
+        }
     };
-    let written = files.write(&edit.target, &bytes, context)?;
+    let written = files.write(&edit.target, &bytes, context.file_call())?;
     Ok(written.after)
 }
 
@@ -62,8 +66,8 @@ fn restore(edit: &FileEdit, context: &CallContext) -> Result<(), String> {
     let files = context.filesystem.operations();
     match &edit.before {
         Some(before) => files
-            .write(&edit.target, &before.file.bytes, context)
+            .write(&edit.target, &before.bytes, context.file_call())
             .map(drop),
-        None => files.remove(&edit.target, context),
+        None => files.remove(&edit.target, context.file_call()),
     }
 }

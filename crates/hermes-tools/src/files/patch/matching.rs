@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use similar::TextDiff;
 
-/// How a piece was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchKind {
     /// Byte for byte.
@@ -78,10 +77,7 @@ fn exact(text: &str, wanted: &str) -> Vec<Range<usize>> {
 }
 
 /// A line and its place, the line end not included.
-struct PlacedLine<'a> {
-    line: &'a str,
-    range: Range<usize>,
-}
+type PlacedLine<'a> = (&'a str, Range<usize>);
 
 fn placed_lines(text: &str) -> Vec<PlacedLine<'_>> {
     let mut start = 0;
@@ -89,7 +85,7 @@ fn placed_lines(text: &str) -> Vec<PlacedLine<'_>> {
         .map(|line| {
             let range = start..start + line.len();
             start = range.end + 1;
-            PlacedLine { line, range }
+            (line, range)
         })
         .collect()
 }
@@ -107,11 +103,11 @@ fn wanted_lines(wanted: &str) -> Vec<&str> {
 /// has one too.
 fn span(text: &str, lines: &[PlacedLine<'_>], wanted: &str) -> Option<Range<usize>> {
     let (first, last) = (lines.first()?, lines.last()?);
-    let mut end = last.range.end;
+    let mut end = last.1.end;
     if wanted.ends_with('\n') && text.get(end..)?.starts_with('\n') {
         end += 1;
     }
-    Some(first.range.start..end)
+    Some(first.1.start..end)
 }
 
 fn windows(text: &str, wanted: &str, normal: fn(&str) -> String) -> Vec<Range<usize>> {
@@ -120,7 +116,7 @@ fn windows(text: &str, wanted: &str, normal: fn(&str) -> String) -> Vec<Range<us
         return Vec::new();
     }
     let lines = placed_lines(text);
-    let hay: Vec<String> = lines.iter().map(|placed| normal(placed.line)).collect();
+    let hay: Vec<String> = lines.iter().map(|(line, _)| normal(line)).collect();
     let mut ranges = Vec::new();
     let mut next = 0;
     while let Some(window) = hay.get(next..next + needle.len()) {
@@ -197,8 +193,7 @@ fn fuzzy(text: &str, wanted: &str) -> Option<TextMatches> {
     }
     let blocks = || lines.windows(needle.len());
     let anchored = blocks().filter(|block| {
-        let ends =
-            |n: usize| block.get(n).map(|placed| placed.line.trim()) == needle.get(n).copied();
+        let ends = |n: usize| block.get(n).map(|(line, _)| line.trim()) == needle.get(n).copied();
         ends(0) && ends(needle.len() - 1) && middle_likeness(block, &needle) >= SIMILAR_BLOCK
     });
     let in_context = blocks().filter(|block| likeness(block, &needle) >= SIMILAR_BLOCK);
@@ -231,7 +226,7 @@ fn middle_likeness(block: &[PlacedLine<'_>], needle: &[&str]) -> f32 {
         .get(inner(block.len()))
         .unwrap_or_default()
         .iter()
-        .map(|placed| placed.line.trim())
+        .map(|(line, _)| line.trim())
         .collect::<Vec<_>>()
         .join("\n");
     ratio(
@@ -249,9 +244,7 @@ fn likeness(block: &[PlacedLine<'_>], needle: &[&str]) -> f32 {
     let alike = block
         .iter()
         .zip(needle)
-        .filter(|(placed, line)| {
-            !line.is_empty() && ratio(placed.line.trim(), line) >= SIMILAR_LINE
-        })
+        .filter(|(placed, line)| !line.is_empty() && ratio(placed.0.trim(), line) >= SIMILAR_LINE)
         .count();
     #[expect(clippy::cast_precision_loss, reason = "counts of lines in one edit")]
     let part = alike as f32 / full.max(1) as f32;

@@ -7,13 +7,11 @@ use serde_json::Value;
 
 use super::hunks::{FileChange, Hunk, parse};
 use super::matching::{MatchKind, TextMatches, find, nearest, reindented};
-use crate::context::CallContext;
-use crate::files::file_ledger::FileStamp;
-use crate::files::filesystem::{FileOperations, Writing};
 use crate::files::text_file::{MAX_EDITED_BYTES, TextFile};
 use crate::files::write::cross_profile;
+use crate::filesystem::{FileOperations, Writing};
+use crate::tool::CallContext;
 
-/// One file that changes.
 #[derive(Debug)]
 pub(super) struct FileEdit {
     /// As the call wrote it.
@@ -21,16 +19,21 @@ pub(super) struct FileEdit {
     /// Where it is, links resolved.
     pub(super) target: PathBuf,
     /// What it is now; `None` if it does not exist.
-    pub(super) before: Option<OriginalFile>,
+    pub(super) before: Option<TextFile>,
     /// Its content afterwards; `None` if it goes.
     pub(super) after: Option<String>,
 }
 
-/// A file before it changes.
-#[derive(Debug)]
-pub(super) struct OriginalFile {
-    pub(super) file: TextFile,
-    pub(super) stamp: FileStamp,
+impl FileEdit {
+    /// A change of an existing file; without a new content it goes.
+    fn of(shown: &str, before: TextFile, after: Option<String>) -> Self {
+        Self {
+            shown: shown.to_owned(),
+            target: before.target.clone(),
+            before: Some(before),
+            after,
+        }
+    }
 }
 
 /// What a call would change; the error is a sentence.
@@ -62,8 +65,8 @@ impl Planner<'_> {
         if old == new {
             return Err("'old_string' and 'new_string' are the same.".to_owned());
         }
-        let (target, before) = self.existing(path)?;
-        let text = &before.file.text;
+        let before = self.existing(path)?;
+        let text = &before.text;
         let old = old.replace("\r\n", "\n");
         let new = new.replace("\r\n", "\n");
         let found = find(text, &old).ok_or_else(|| no_match(path, text, &old))?;
@@ -76,12 +79,7 @@ impl Planner<'_> {
             ));
         }
         let after = replaced(text, &found, &old, &new);
-        Ok(vec![FileEdit {
-            shown: path.to_owned(),
-            target,
-            before: Some(before),
-            after: Some(after),
-        }])
+        Ok(vec![FileEdit::of(path, before, Some(after))])
     }
 
     fn patch(&self) -> Result<Vec<FileEdit>, String> {
@@ -98,13 +96,7 @@ impl Planner<'_> {
                 } => self.update(&path, move_to.as_deref(), &hunks)?,
                 FileChange::Add { path, content } => vec![self.add(&path, content)?],
                 FileChange::Delete { path } => {
-                    let (target, before) = self.existing(&path)?;
-                    vec![FileEdit {
-                        shown: path,
-                        target,
-                        before: Some(before),
-                        after: None,
-                    }]
+                    vec![FileEdit::of(&path, self.existing(&path)?, None)]
                 }
             };
             for edit in new {
@@ -126,29 +118,18 @@ impl Planner<'_> {
         move_to: Option<&str>,
         hunks: &[Hunk],
     ) -> Result<Vec<FileEdit>, String> {
-        let (target, before) = self.existing(path)?;
-        let mut text = before.file.text.clone();
+        let before = self.existing(path)?;
+        let mut text = before.text.clone();
         for (index, hunk) in hunks.iter().enumerate() {
             text = with_hunk(&text, hunk)
                 .map_err(|message| format!("Hunk {} of {path}: {message}", index + 1))?;
         }
         let Some(new_path) = move_to else {
-            return Ok(vec![FileEdit {
-                shown: path.to_owned(),
-                target,
-                before: Some(before),
-                after: Some(text),
-            }]);
+            return Ok(vec![FileEdit::of(path, before, Some(text))]);
         };
         let created = self.add(new_path, text)?;
-        let gone = FileEdit {
-            shown: path.to_owned(),
-            target,
-            before: Some(before),
-            after: None,
-        };
         // The new name first: a failure between the two leaves both, never none.
-        Ok(vec![created, gone])
+        Ok(vec![created, FileEdit::of(path, before, None)])
     }
 
     fn add(&self, path: &str, content: String) -> Result<FileEdit, String> {
@@ -164,17 +145,9 @@ impl Planner<'_> {
         })
     }
 
-    fn existing(&self, path: &str) -> Result<(PathBuf, OriginalFile), String> {
+    fn existing(&self, path: &str) -> Result<TextFile, String> {
         let loaded = self.files(path, |files, write| files.load(write, MAX_EDITED_BYTES))?;
-        let Some(loaded) = loaded else {
-            return Err(format!("File not found: {path}"));
-        };
-        let file = TextFile::parse(&loaded.target, loaded.bytes)?;
-        let before = OriginalFile {
-            file,
-            stamp: loaded.stamp,
-        };
-        Ok((loaded.target, before))
+        TextFile::parse(loaded.ok_or_else(|| format!("File not found: {path}"))?)
     }
 
     fn files<T>(
@@ -186,7 +159,7 @@ impl Planner<'_> {
         let write = Writing {
             path: &path,
             cross_profile: cross_profile(self.args),
-            context: self.context,
+            call: self.context.file_call(),
         };
         what(self.context.filesystem.operations(), &write)
     }
@@ -278,7 +251,7 @@ fn no_match(path: &str, text: &str, old: &str) -> String {
              quote it exactly."
         ),
         None => format!(
-            "The quoted text is not in {path}, and nothing there is like it. Read the file first."
+            "The quoted text is not in {path}, and nothing similar is either. Read the file first."
         ),
     }
 }

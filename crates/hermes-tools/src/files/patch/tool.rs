@@ -6,64 +6,44 @@ use similar::TextDiff;
 use super::apply::apply;
 use super::plan::{FileEdit, plan};
 use crate::argument::{ArgKind, Argument};
-use crate::context::CallContext;
 use crate::files::lint::lint;
 use crate::files::write::{CROSS_PROFILE, verdict_of};
-use crate::tool::{Tool, ToolReach, error};
+use crate::result::error;
+use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "patch",
+    toolset: "file",
+    description: "Changes parts of files. Mode 'replace' (default) replaces old_string by new_string in one \
+     file; small differences in blanks and indentation are forgiven, but the place must be \
+     unique unless replace_all is true. Mode 'patch' changes several files at once, all or \
+     none: '*** Begin Patch', then per file '*** Update File: path' with lines starting with \
+     ' ', '-' or '+', '*** Add File: path' with '+' lines, or '*** Delete File: path', then \
+     '*** End Patch'. Use this instead of sed. The result has the diff.",
+    arguments: &[
+        Argument::text("path", "File to change, in mode 'replace'."),
+        Argument::text("old_string", "Text to replace, quoted from the file."),
+        Argument::text("new_string", "Text that takes its place; may be empty."),
+        Argument::flag("replace_all", "Replace every occurrence. Default false."),
+        Argument::optional(
+            "mode",
+            ArgKind::Choice(&["replace", "patch"]),
+            "'replace' or 'patch'. Default 'replace'.",
+        ),
+        Argument::text("patch", "The patch, in mode 'patch'."),
+        CROSS_PROFILE,
+    ],
+    reach: ToolReach::ChangesPath,
+    ..ToolSpec::DEFAULT
+};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PatchTool;
 
 impl Tool for PatchTool {
-    fn name(&self) -> &'static str {
-        "patch"
-    }
-
-    fn toolset(&self) -> &'static str {
-        "file"
-    }
-
-    fn description(&self) -> &'static str {
-        "Changes parts of files. Mode 'replace' (default) replaces old_string by new_string in one \
-         file; small differences in blanks and indentation are forgiven, but the place must be \
-         unique unless replace_all is true. Mode 'patch' changes several files at once, all or \
-         none: '*** Begin Patch', then per file '*** Update File: path' with lines starting with \
-         ' ', '-' or '+', '*** Add File: path' with '+' lines, or '*** Delete File: path', then \
-         '*** End Patch'. Use this instead of sed. The result has the diff."
-    }
-
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[
-            Argument::optional("path", ArgKind::Text, "File to change, in mode 'replace'."),
-            Argument::optional(
-                "old_string",
-                ArgKind::Text,
-                "Text to replace, quoted from the file.",
-            ),
-            Argument::optional(
-                "new_string",
-                ArgKind::Text,
-                "Text that takes its place; may be empty.",
-            ),
-            Argument::optional(
-                "replace_all",
-                ArgKind::Flag,
-                "Replace every occurrence. Default false.",
-            ),
-            Argument::optional(
-                "mode",
-                ArgKind::Choice(&["replace", "patch"]),
-                "'replace' or 'patch'. Default 'replace'.",
-            ),
-            Argument::optional("patch", ArgKind::Text, "The patch, in mode 'patch'."),
-            CROSS_PROFILE,
-        ];
-        ARGUMENTS
-    }
-
-    fn reach(&self) -> ToolReach {
-        ToolReach::ChangesPath
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -124,7 +104,7 @@ fn report(edits: &[FileEdit]) -> Value {
 
 fn diff(edit: &FileEdit) -> String {
     let before = edit.before.as_ref();
-    let before = before.map_or("", |before| before.file.text.as_str());
+    let before = before.map_or("", |before| before.text.as_str());
     let after = edit.after.as_deref().unwrap_or_default();
     let name = |side: &str, there: bool| {
         if there {

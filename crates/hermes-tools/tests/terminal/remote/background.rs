@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_terminal::SessionKey;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -115,16 +114,15 @@ fn an_end_is_told_once(host: &RemoteWorld) {
         "command": "echo done; exit 3", "background": true, "notify_on_complete": true
     }));
     assert_eq!(started["notify_on_complete"], true);
-    let registry = host.world.terminal.processes();
-    assert!(registry.wait_until_idle(None, Duration::from_secs(30)));
-    let notices = registry.drain_notices(&SessionKey::new("main"));
+    host.world.idle();
+    let notices = host.world.notices();
     assert_eq!(notices.len(), 1);
     let message = notices[0].message();
     assert!(
         message.contains("(exit code 3)") && message.contains("done"),
         "{message}"
     );
-    assert!(registry.drain_notices(&SessionKey::new("main")).is_empty());
+    assert!(host.world.notices().is_empty());
 }
 
 fn ends_of_every_kind_are_known(host: &RemoteWorld) {
@@ -156,11 +154,9 @@ fn lines_are_watched(host: &RemoteWorld) {
         "background": true,
         "watch_patterns": ["READY"],
     }));
-    let registry = host.world.terminal.processes();
-    let session = SessionKey::new("main");
     let mut notices = Vec::new();
     eventually("the line is told", || {
-        notices.extend(registry.drain_notices(&session));
+        notices.extend(host.world.notices());
         !notices.is_empty()
     });
     assert!(
@@ -168,7 +164,7 @@ fn lines_are_watched(host: &RemoteWorld) {
         "{notices:?}"
     );
     assert_eq!(act_on(host, &started, "kill")["status"], "killed");
-    assert!(registry.drain_notices(&session).is_empty());
+    assert!(host.world.notices().is_empty());
 }
 
 fn long_outputs_are_followed_at_their_end(host: &RemoteWorld) {
@@ -209,13 +205,7 @@ fn what_has_no_input_cannot_be_written_to(host: &RemoteWorld) {
         json!({"action": "wait", "session_id": started["session_id"], "timeout": 1}),
     );
     assert_eq!(waited["status"], "timeout");
-    assert_eq!(
-        host.world
-            .terminal
-            .processes()
-            .kill_all(None, "stop", Duration::from_secs(2)),
-        1
-    );
+    assert_eq!(act_on(host, &started, "kill")["status"], "killed");
 }
 
 fn processes_outlive_the_channels(host: &RemoteWorld) {

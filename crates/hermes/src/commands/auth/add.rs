@@ -28,16 +28,16 @@ enum KeyType {
 }
 
 #[derive(clap::Args)]
-pub(super) struct Args {
-    /// Provider: its name, or that of an entry of `providers`
+pub(crate) struct Args {
+    /// Provider: its name, or the name of an entry in `providers`
     provider: String,
-    /// What is added; logins are not available yet
+    /// Type of credential; logins are not supported yet
     #[arg(long = "type", value_enum, default_value = "api-key")]
     kind: KeyType,
-    /// The key; without it, it is asked for or read from standard input
+    /// The key; if omitted, it is prompted for or read from standard input
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
-    /// What you call it
+    /// Label for the key
     #[arg(long)]
     label: Option<String>,
 }
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.kind == KeyType::Oauth {
-        return Err(CommandError::user("logins are not available yet")
+        return Err(CommandError::user("logins are not supported yet")
             .hint("use a key: `hermes auth add PROVIDER --type api-key`"));
     }
     let name = pool(context, &args.provider)?;
@@ -84,13 +84,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     match added {
         Some((id, label)) => {
             let shown = &name.key;
-            context
-                .printer
-                .line(format!("✓ Added '{label}' ({id}) for {shown}"))?;
-            Ok(())
+            context.line(format!("✓ Added '{label}' ({id}) for {shown}"))
         }
         None => Err(CommandError::user(format!(
-            "this key of {} is kept already",
+            "this key for {} is already stored",
             name.key
         ))),
     }
@@ -110,7 +107,7 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
         }
     };
     if !is_usable_secret(key.expose()) {
-        return Err(CommandError::user("that is not a key")
+        return Err(CommandError::user("that is not a valid key")
             .hint("a key has at least four characters and is not a placeholder"));
     }
     if key
@@ -118,14 +115,16 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
         .chars()
         .any(|c| c.is_whitespace() || c.is_control())
     {
-        return Err(CommandError::user("a key holds no spaces or line breaks"));
+        return Err(CommandError::user(
+            "a key cannot contain spaces or line breaks",
+        ));
     }
     Ok(key)
 }
 
 fn asked(args: &Args, context: &Context) -> Result<SecretString> {
     let interrupt = Arc::new(Wake::new()?);
-    let questions = TerminalQuestions::new(&context.printer, &interrupt);
+    let questions = TerminalQuestions::new(context.printer, &interrupt);
     let question = format!("Key for {}: ", args.provider);
     questions
         .and_then(|questions| questions.ask(&question, KEY_TIMEOUT, Echo::Off))

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ui::{Table, one_line};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only this provider
     provider: Option<String>,
     /// Print JSON
@@ -22,10 +22,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let pools = only(pools(context)?, context, args.provider.as_deref())?;
     if args.json {
         let listed: Vec<Value> = pools.iter().map(pool_json).collect();
-        return context.printer.json(&Value::Array(listed));
+        return context.json(&Value::Array(listed));
     }
     if pools.is_empty() {
-        return Ok(context.printer.line("No keys")?);
+        return context.line("No keys");
     }
     let mut table = Table::new(&["PROVIDER", "#", "ID", "LABEL", "SOURCE", "KEY", "STATUS"]);
     for pool in &pools {
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             ]);
         }
     }
-    Ok(context.printer.out(&table.render())?)
+    context.out(&table.render())
 }
 
 fn masked(entry: &CredentialEntry) -> String {

@@ -5,10 +5,11 @@ use hermes_providers::{CredentialEntry, RemovedLogin};
 use super::{file, no_keys, pool};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Provider; the one that is logged in if none is named
+pub(crate) struct Args {
+    /// Provider (default: the one you are logged in to)
     provider: Option<String>,
 }
 
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         },
         None => file.active_provider()?.ok_or_else(|| {
             CommandError::user("not logged in to any provider")
-                .hint("name the provider whose keys to forget")
+                .hint("name the provider whose keys should be removed")
         })?,
     };
     match file.remove_provider(&name)? {
@@ -35,20 +36,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 }
 
 fn tell(name: &str, forgotten: &RemovedLogin, context: &Context) -> Result<()> {
-    let count = forgotten.keys.len();
-    let noun = if count == 1 { "key" } else { "keys" };
+    let keys = counted(forgotten.keys.len(), "key");
     let login = if forgotten.login {
         " and the login"
     } else {
         ""
     };
-    context
-        .printer
-        .line(format!("✓ Forgot {count} {noun}{login} of {name}"))?;
+    context.line(format!("✓ Forgot {keys}{login} of {name}"))?;
     let variables = forgotten.keys.iter().map(CredentialEntry::source);
     for variable in variables.filter_map(|source| source.strip_prefix("env:")) {
-        context.printer.note(format!(
-            "hint: {variable} is still set; it is used until you unset it"
+        context.hint(format!(
+            "{variable} is still set; it is used until you unset it"
         ))?;
     }
     Ok(())

@@ -7,7 +7,6 @@ mod remove;
 mod reset;
 mod status;
 
-use std::process::ExitCode;
 use std::time::SystemTime;
 
 use hermes_providers::{AuthFile, CredentialEntry, CredentialStatus, PoolName, keys_in_variables};
@@ -16,30 +15,19 @@ use jiff::Timestamp;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-#[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-verbs! {
-    /// Keep a key for a provider
+verbs! { Context;
+    /// Store a key for a provider
     Add(add::Args) => add::run,
-    /// List the keys and whether they can be used
+    /// List the keys and show whether they can be used
     List(list::Args) => list::run,
-    /// Forget a key
+    /// Remove a key
     Remove(remove::Args) => remove::run,
-    /// Forget all keys of a provider, and its login
+    /// Remove all keys of a provider, and its login
     Logout(logout::Args) => logout::run,
-    /// Try keys again that were set aside
+    /// Allow keys that were marked as exhausted to be used again
     Reset(reset::Args) => reset::run,
-    /// Show for which providers there is a usable key
+    /// Show which providers have a usable key
     Status(status::Args) => status::run,
-}
-
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    args.verb.run(context)
 }
 
 /// Where the keys of this profile are.
@@ -113,7 +101,7 @@ fn only(pools: Vec<Pool>, context: &Context, provider: Option<&str>) -> Result<V
 }
 
 fn no_keys(provider: &str) -> CommandError {
-    CommandError::user(format!("there are no keys of {provider}"))
+    CommandError::user(format!("no keys for {provider}"))
         .hint(format!("add one with `hermes auth add {provider}`"))
 }
 

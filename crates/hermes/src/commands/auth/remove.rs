@@ -7,10 +7,10 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider
     provider: String,
-    /// Which key: its number, id or label
+    /// The key: its number, id or label
     key: String,
 }
 
@@ -26,17 +26,18 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     })?;
     let Some(removed) = removed else {
         return Err(
-            CommandError::user(format!("there is no key '{}' of {name}", args.key))
+            CommandError::user(format!("no such key for {name}: '{}'", args.key))
                 .hint("`hermes auth list` shows numbers, ids and labels"),
         );
     };
     let label = removed.label();
-    context
-        .printer
-        .line(format!("✓ Removed '{label}' ({}) of {name}", removed.id()))?;
+    context.line(format!(
+        "✓ Removed '{label}' ({}) from {name}",
+        removed.id()
+    ))?;
     if let Some(variable) = removed.source().strip_prefix("env:") {
-        context.printer.note(format!(
-            "hint: {variable} is still set; it is used until you unset it"
+        context.hint(format!(
+            "{variable} is still set; it is used until you unset it"
         ))?;
     }
     Ok(())

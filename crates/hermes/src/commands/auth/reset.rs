@@ -3,9 +3,10 @@
 use super::{file, no_keys, pool};
 use crate::context::Context;
 use crate::error::Result;
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider
     provider: String,
 }
@@ -20,8 +21,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let marked = entries.iter_mut().filter(|entry| entry.is_marked());
         marked.map(hermes_providers::CredentialEntry::reset).count()
     })?;
-    let keys = if count == 1 { "key" } else { "keys" };
-    Ok(context
-        .printer
-        .line(format!("✓ {count} {keys} of {name} may be used again"))?)
+    let keys = counted(count, "key");
+    context.line(format!("✓ {keys} of {name} may be used again"))
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ui::Table;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only this provider
     provider: Option<String>,
     /// Print JSON
@@ -26,10 +26,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                 "usable": usable(pool),
             })
         });
-        return context.printer.json(&Value::Array(rows.collect()));
+        return context.json(&Value::Array(rows.collect()));
     }
     if pools.is_empty() {
-        return Ok(context.printer.line("No keys")?);
+        return context.line("No keys");
     }
     let mut table = Table::new(&["PROVIDER", "KEYS", "USABLE"]);
     for pool in &pools {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             usable(pool).to_string(),
         ]);
     }
-    Ok(context.printer.out(&table.render())?)
+    context.out(&table.render())
 }
 
 fn usable(pool: &Pool) -> usize {

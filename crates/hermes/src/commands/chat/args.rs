@@ -20,27 +20,27 @@ pub(crate) struct Shared {
     /// Skills to load before the conversation begins, separated by commas
     #[arg(short, long, value_name = "LIST")]
     pub(super) skills: Vec<String>,
-    /// Go on with this session: an id, the beginning of one, or a title
+    /// Resume this session: an id, an id prefix, or a title
     #[arg(short, long, value_name = "ID", conflicts_with = "continued")]
     pub(super) resume: Option<String>,
-    /// Go on with the latest session, or with the one of this title
+    /// Continue the latest session, or the one with this title
     #[arg(short = 'c', long = "continue", value_name = "NAME", num_args = 0..=1)]
     #[expect(
         clippy::option_option,
         reason = "the parser's way to tell no flag from a flag without a value"
     )]
     pub(super) continued: Option<Option<String>>,
-    /// Stay in this directory instead of that of the session
+    /// Stay in the current directory instead of that of the session
     #[arg(long)]
     pub(super) no_restore_cwd: bool,
-    /// Work in a git worktree of its own
+    /// Work in a separate git worktree
     #[arg(short, long)]
     pub(super) worktree: bool,
-    /// Accepted for the Python runtime, which runs shell hooks; no effect here
+    /// Accepted for compatibility with the Python runtime, which runs shell hooks; has no effect
     // Dispatchers and scripts written for it pass the flag.
     #[arg(long, hide = true)]
     pub(super) accept_hooks: bool,
-    /// Run risky commands unasked
+    /// Run risky commands without approval
     #[arg(long)]
     pub(super) yolo: bool,
     /// Tell the model the id of the session
@@ -52,10 +52,10 @@ pub(crate) struct Shared {
     /// Leave out SOUL.md, context files, memory and preloaded skills
     #[arg(long)]
     pub(super) ignore_rules: bool,
-    /// Both of the above, and nothing from outside
+    /// Both of the above, and no plugins or MCP servers
     #[arg(long)]
     pub(super) safe_mode: bool,
-    /// Lines instead of a full screen
+    /// Use line mode instead of a full screen
     // The only way there is as yet; those who start workers name it.
     #[arg(long, hide = true)]
     pub(super) cli: bool,
@@ -90,10 +90,10 @@ impl Shared {
 /// Flags of the top level alone.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct TopLevel {
-    /// Answer this and print nothing but the answer; nobody is asked for approval
+    /// Answer this and print only the answer, without asking for approval
     #[arg(short = 'z', long, value_name = "PROMPT")]
     pub(super) oneshot: Option<String>,
-    /// With -z: write what it cost to this file, as JSON
+    /// With -z: write usage and cost to this file, as JSON
     #[arg(long, value_name = "FILE", requires = "oneshot")]
     pub(super) usage_file: Option<std::path::PathBuf>,
     #[command(flatten)]
@@ -110,22 +110,22 @@ impl TopLevel {
 /// Flags of `chat`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Args {
-    /// Answer this and end
+    /// Answer this and exit
     #[arg(short, long, value_name = "TEXT")]
     pub(super) query: Option<String>,
-    /// A picture to go with the query
+    /// Image to send with the query
     #[arg(long, value_name = "FILE")]
     pub(super) image: Option<std::path::PathBuf>,
-    /// Show arguments and results of tools in full
+    /// Show tool arguments and results in full
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Print the answer and nothing else
+    /// Print only the answer
     #[arg(short = 'Q', long)]
     pub(super) quiet: bool,
-    /// Most requests of one turn
+    /// Maximum number of requests per turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_turns: Option<u32>,
-    /// What the session is filed under
+    /// Source to record for the session
     #[arg(long, value_name = "TAG")]
     pub(super) source: Option<String>,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub(super) struct Display {
 impl Display {
     pub(super) fn new(options: &ChatOptions, context: &Context) -> Self {
         Self {
-            printer: context.printer.clone(),
+            printer: context.printer,
             quiet: options.is_quiet(),
             script: matches!(options.mode, InputMode::Oneshot(_)),
             verbose: options.verbose,
@@ -52,8 +52,7 @@ impl Display {
         let (total, person) = conversation.agent().message_counts();
         self.printer.note(format!(
             "↻ Resumed session {id}{title} ({person} user messages, {total} total messages)"
-        ))?;
-        Ok(())
+        ))
     }
 
     pub(super) fn query(&self, query: &str) -> Result<()> {
@@ -75,15 +74,16 @@ impl Display {
         }
         if !result.unwritten_files.is_empty() {
             let files = result.unwritten_files.join(", ");
-            self.printer
-                .note(format!("Not changed, the last attempt failed: {files}"))?;
+            self.printer.note(format!(
+                "Not changed because the last attempt failed: {files}"
+            ))?;
         }
         match (&result.failure, result.outcome) {
             (Some(failure), _) => {
                 let message = one_line(&failure.message, NOTICE);
                 self.printer.note(format!("Error: {message}"))?;
                 if let Some(hint) = failure.hint.as_ref().filter(|_| !self.script) {
-                    self.printer.note(format!("hint: {hint}"))?;
+                    self.printer.hint(hint)?;
                 }
                 if self.verbose {
                     for line in &failure.history {
@@ -107,16 +107,14 @@ impl Display {
     ) -> Result<()> {
         let id = &result.session_id;
         if self.quiet {
-            self.printer.note(format!("\nsession_id: {id}"))?;
-            return Ok(());
+            return self.printer.note(format!("\nsession_id: {id}"));
         }
         let (total, person) = conversation.agent().message_counts();
         let seconds = self.begun.elapsed().as_secs_f64();
         self.printer.line(format!(
             "\nGo on with: hermes --resume {id}\nSession: {id}\nDuration: {seconds:.1} s\n\
              Messages: {total} ({person} from the user)"
-        ))?;
-        Ok(())
+        ))
     }
 
     fn calling(&self, tool: &str, arguments: &Value) {

@@ -69,14 +69,14 @@ impl Loop<'_> {
                     if !self.chat.goes_on() {
                         return Ok(false);
                     }
-                    let advice = "\nPress Ctrl-C once more to leave, or type on.";
-                    self.context.printer.note(advice)?;
+                    let advice = "\nPress Ctrl-C again to exit, or keep typing.";
+                    self.context.note(advice)?;
                     continue;
                 }
                 None => return Ok(false),
                 Some(Line::TooLong) => {
                     let message = "The line is too long and was not sent.";
-                    self.context.printer.note(message)?;
+                    self.context.note(message)?;
                     continue;
                 }
                 Some(Line::Text(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -107,10 +107,9 @@ impl Loop<'_> {
             Ok(After::Turn(text)) => self.turn(text),
             Ok(After::Quit { delete }) => Ok(Then::Leave { delete }),
             Err(error) => {
-                let (message, hints) = error.words();
-                self.context.printer.note(format!("Error: {message}"))?;
-                for hint in hints {
-                    self.context.printer.note(format!("hint: {hint}"))?;
+                self.context.note(format!("Error: {}", error.message))?;
+                for hint in &error.hints {
+                    self.context.hint(hint)?;
                 }
                 // A script learns of the error by the exit code; a person has read it.
                 if !self.is_person {
@@ -155,7 +154,7 @@ impl Loop<'_> {
         let code = self.chat.close(self.last.as_ref(), self.code)?;
         if delete && is_stored {
             SessionStore::open(&self.context.location.home)?.delete_session(&id)?;
-            self.context.printer.note(format!("Deleted session {id}"))?;
+            self.context.note(format!("Deleted session {id}"))?;
         }
         Ok(code)
     }

@@ -56,12 +56,12 @@ pub(super) fn script(
     context.start_logging();
     let mut chat = match OpenChat::open(options, runtime, context) {
         Ok(chat) => chat,
-        Err(error) => {
-            let (message, _) = error.words();
+        Err(mut error) => {
             if let Some(path) = &options.usage_file {
-                usage_report::write_failure(path, message)?;
+                usage_report::write(path, Err(&error.message))?;
             }
-            return Err(error.without_hints());
+            error.hints.clear();
+            return Err(error);
         }
     };
     let mut display = Display::new(options, context);
@@ -69,7 +69,7 @@ pub(super) fn script(
         .conversation
         .turn(TurnInput::text(prompt), &mut display);
     let reported = match &options.usage_file {
-        Some(path) => usage_report::write(path, &result),
+        Some(path) => usage_report::write(path, Ok(&result)),
         None => Ok(()),
     };
     let shown = reported.and_then(|()| display.answer(&result));

@@ -9,7 +9,7 @@ use hermes_runtime::{Conversation, Runtime};
 use super::options::{ChatOptions, InputMode};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::signal_watch::SignalWatch;
+use crate::signal_watch::{END_LIMIT, SignalWatch};
 use crate::ui::TerminalPerson;
 
 /// An open conversation and the signals that interrupt it.
@@ -32,15 +32,13 @@ impl OpenChat {
                 "Unknown skill(s): {}",
                 options.skills.join(", ")
             ))
-            .hint("this build loads no skills yet"));
+            .hint("this build does not load skills yet"));
         }
         let request = &options.request;
-        let person = TerminalPerson::new(&context.printer, &request.interrupt, options.asked());
+        let person = TerminalPerson::new(context.printer, &request.interrupt, options.asked());
         let conversation = runtime.open_conversation(request, person)?;
-        let signals = match conversation.end_limit() {
-            Some(limit) => SignalWatch::start_within(conversation.tools().setup(), limit)?,
-            None => SignalWatch::start(conversation.tools().setup())?,
-        };
+        let limit = conversation.end_limit().unwrap_or(END_LIMIT);
+        let signals = SignalWatch::start(conversation.tools(), limit)?;
         let has_lines = matches!(options.mode, InputMode::Lines { .. });
         Ok(Self {
             conversation,
@@ -67,7 +65,9 @@ impl OpenChat {
     /// Ends the conversation. Gives the exit code: that of a signal, if one has come.
     pub(super) fn close(self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
         let signals = self.signals;
-        let code = self.conversation.close(result, || signals.code(code))?;
+        let code = self
+            .conversation
+            .close(result, || signals.exit_code(code))?;
         Ok(ExitCode::from(code))
     }
 }

@@ -43,7 +43,7 @@ impl ChatOptions {
     /// The options that these flags mean.
     pub(super) fn resolve(top: TopLevel, args: Option<Args>, context: &Context) -> Result<Self> {
         if args.is_some() && top.oneshot.is_some() {
-            return Err(CommandError::usage("-z stands alone, without `chat`"));
+            return Err(CommandError::usage("-z cannot be combined with `chat`"));
         }
         let args = args.unwrap_or_default();
         let env = &context.env;

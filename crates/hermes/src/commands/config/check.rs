@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// List the variables that are not set, too
+pub(crate) struct Args {
+    /// Also list the variables that are not set
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             .iter()
             .map(|p| json!({"message": p.to_string(), "key": p.key(), "hint": p.hint()}))
             .collect();
-        context.printer.json(&json!({
+        context.json(&json!({
             "file": config.user_file().path.display().to_string(),
             "parses": usable,
             "version": version,
@@ -74,11 +74,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }
         printer.line(format!("  Unknown keys: {unknown}"))?;
     }
-    if usable {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(usable)
 }
 
 fn described(known: &KnownName) -> String {
@@ -99,7 +95,7 @@ fn version_line(version: i64, usable: bool) -> String {
         }
         std::cmp::Ordering::Equal => format!("Config version: {version} ✓"),
         std::cmp::Ordering::Greater => {
-            format!("Config version: {version}, newer than {CONFIG_VERSION}; used as it is")
+            format!("Config version: {version}, newer than {CONFIG_VERSION}; used as is")
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     })?;
     if !status.success() {
         return Err(CommandError::user(format!(
-            "the editor {} ended with {status}",
+            "the editor {} failed: {status}",
             program.display()
         )));
     }
@@ -37,10 +37,7 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
         FileState::Broken(reason) => Err(CommandError::user(reason.sentence(&path))
             .hint("run `hermes config edit` again; until then defaults are in effect")),
         FileState::Absent | FileState::Parsed(_) => {
-            context
-                .printer
-                .line(format!("✓ {} is fine", context.display(&path)))?;
-            Ok(())
+            context.line(format!("✓ {} is valid", context.display(&path)))
         }
     }
 }
@@ -53,7 +50,7 @@ fn editor(context: &Context) -> Result<(PathBuf, Vec<OsString>)> {
         if let Some(name) = words.next() {
             let program = find_on_path(OsStr::new(name), path).ok_or_else(|| {
                 CommandError::environment(format!("the editor {name} was not found")).hint(format!(
-                    "{} names it; set it to a program that exists",
+                    "it comes from {}; set that to a program that exists",
                     var.name
                 ))
             })?;

@@ -8,10 +8,10 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Dotted key, such as terminal.timeout, or the name of a variable
     key: String,
-    /// Also print which layer the value comes from, and what it beat
+    /// Also print which layer the value comes from, and what it overrides
     #[arg(long)]
     origin: bool,
     /// Print JSON
@@ -35,9 +35,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.origin {
         print_origins(args, context, &found)?;
     } else if args.json {
-        context.printer.line(found.value.to_string())?;
+        context.line(found.value.to_string())?;
     } else {
-        context.printer.line(plain_text(&found.value))?;
+        context.line(plain_text(&found.value))?;
     }
     Ok(())
 }
@@ -61,39 +61,36 @@ fn setting(key: &str, context: &Context) -> Option<Found> {
 fn variable(name: &str, context: &Context) -> Option<Found> {
     let config = context.config();
     let value = config.secret(name)?;
-    let mut candidates = Vec::new();
-    if let Some(text) = context.env.lookup(name).filter(|text| !text.is_empty()) {
-        candidates.push(Candidate {
+    let (dotenv, file) = (config.dotenv(), config.user_file());
+    let in_environment = context.env.lookup(name).filter(|text| !text.is_empty());
+    let in_dotenv = dotenv.get(name).filter(|text| !text.is_empty());
+    let candidates = [
+        in_environment.map(|text| Candidate {
             layer: Layer::Environment,
             value: json!(text),
             file: None,
             line: None,
             variable: Some(name.to_owned()),
-        });
-    }
-    if let Some(text) = config.dotenv().get(name).filter(|text| !text.is_empty()) {
-        candidates.push(Candidate {
+        }),
+        in_dotenv.map(|text| Candidate {
             layer: Layer::DotEnv,
             value: json!(text),
             file: Some(config.sources().dotenv_path()),
-            line: config.dotenv().line_of(name),
+            line: dotenv.line_of(name),
             variable: Some(name.to_owned()),
-        });
-    }
-    let file = config.user_file();
-    if let Some(line) = file.line_of(&[name]) {
-        candidates.push(Candidate {
+        }),
+        file.line_of(&[name]).map(|line| Candidate {
             layer: Layer::File,
             value: json!(value.expose()),
             file: Some(file.path.clone()),
             line: Some(line),
             variable: None,
-        });
-    }
+        }),
+    ];
     Some(Found {
         value: json!(value.expose()),
         secret: true,
-        candidates,
+        candidates: candidates.into_iter().flatten().collect(),
     })
 }
 
@@ -136,29 +133,23 @@ fn print_origins(args: &Args, context: &Context, found: &Found) -> Result<()> {
             })
             .collect();
         let winner = rows.first().cloned().unwrap_or(Value::Null);
-        return context.printer.json(&json!({
+        return context.json(&json!({
             "key": args.key,
             "value": shown(&found.value, found.secret),
             "origin": winner,
             "overridden": rows.into_iter().skip(1).collect::<Vec<_>>(),
         }));
     }
-    context
-        .printer
-        .line(plain_text(&shown(&found.value, found.secret)))?;
+    context.line(plain_text(&shown(&found.value, found.secret)))?;
     let mut rows = found.candidates.iter();
     match rows.next() {
-        Some(winner) => context
-            .printer
-            .line(format!("  from {}", place(winner, context)))?,
+        Some(winner) => context.line(format!("  from {}", place(winner, context)))?,
         // A mapping put together from several layers has no single origin.
-        None => context.printer.line("  from several layers")?,
+        None => context.line("  from several layers")?,
     }
     for loser in rows {
         let value = plain_text(&shown(&loser.value, found.secret)).replace('\n', " ");
-        context
-            .printer
-            .line(format!("  over {} = {value}", place(loser, context)))?;
+        context.line(format!("  overrides {} = {value}", place(loser, context)))?;
     }
     Ok(())
 }

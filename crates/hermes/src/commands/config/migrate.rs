@@ -10,8 +10,8 @@ use crate::error::{CommandError, Result};
 use crate::ui::confirm;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Only say what would change
+pub(crate) struct Args {
+    /// Only print what would change
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -26,13 +26,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let plan = migrate(&context.sources_to_write(), true)?;
     if plan.is_newer() {
-        context.printer.warn(
-            format!(
-                "config.yaml has schema version {}, newer than {}; it is used as it is",
-                plan.from, plan.to
-            ),
-            None,
-        )?;
+        context.warn(format!(
+            "config.yaml has schema version {}, newer than {}; it is used as is",
+            plan.from, plan.to
+        ))?;
     }
     let current = plan.from >= plan.to;
     if current || args.dry_run {
@@ -41,7 +38,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let ask = !args.yes && !plan.changes.is_empty() && std::io::stdin().is_terminal();
     if ask {
         print_changes(context, &plan)?;
-        if confirm(&context.printer, "Make these changes?")? != Some(true) {
+        if confirm(context.printer, "Make these changes?")? != Some(true) {
             return Err(CommandError::cancelled());
         }
     }
@@ -54,20 +51,19 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 
 fn print_changes(context: &Context, report: &MigrationReport) -> Result<()> {
     for change in &report.changes {
-        context.printer.line(format!("  - {change}"))?;
+        context.line(format!("  - {change}"))?;
     }
     Ok(())
 }
 
 fn report(args: &Args, context: &Context, report: &MigrationReport, verb: &str) -> Result<()> {
-    let printer = &context.printer;
     if args.json {
         let backups: Vec<String> = report
             .backups
             .iter()
             .map(|b| b.display().to_string())
             .collect();
-        return printer.json(&json!({
+        return context.json(&json!({
             "from": report.from,
             "to": report.to.max(report.from),
             "dry_run": args.dry_run,
@@ -76,16 +72,15 @@ fn report(args: &Args, context: &Context, report: &MigrationReport, verb: &str) 
         }));
     }
     if report.from >= report.to {
-        printer.line(format!("Config version: {} ✓", report.from))?;
-        return Ok(());
+        return context.line(format!("Config version: {} ✓", report.from));
     }
-    printer.line(format!(
+    context.line(format!(
         "Config version: {} → {} ({verb})",
         report.from, report.to
     ))?;
     print_changes(context, report)?;
     for backup in &report.backups {
-        printer.line(format!("  backup: {}", context.display(backup)))?;
+        context.line(format!("  backup: {}", context.display(backup)))?;
     }
     Ok(())
 }

@@ -21,24 +21,24 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-verbs! {
+verbs! { Context;
     /// Show the settings in effect, secrets masked
     Show(show::Args) => show::run,
     /// Print one value
     Get(get::Args) => get::run,
     /// Change one value in config.yaml, or a variable in .env
     Set(set::Args) => set::run,
-    /// Remove a value so that its default is in effect again
+    /// Remove a value so that its default applies again
     Unset(unset::Args) => unset::run,
     /// Open config.yaml in your editor and check it afterwards
     Edit(NoArgs) => edit::run,
-    /// Print where config.yaml is
+    /// Print the path of config.yaml
     Path(NoArgs) => path::config,
-    /// Print where .env is
+    /// Print the path of .env
     EnvPath(NoArgs) => path::dotenv,
     /// Check the settings: version, unknown keys, types, variables
     Check(check::Args) => check::run,
-    /// Bring config.yaml to the current schema version
+    /// Migrate config.yaml to the current schema version
     Migrate(migrate::Args) => migrate::run,
 }
 

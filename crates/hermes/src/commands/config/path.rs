@@ -5,13 +5,9 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub(super) fn config(_: &NoArgs, context: &Context) -> Result<()> {
-    Ok(context
-        .printer
-        .line(context.sources().config_path().display().to_string())?)
+    context.line(context.sources().config_path().display().to_string())
 }
 
 pub(super) fn dotenv(_: &NoArgs, context: &Context) -> Result<()> {
-    Ok(context
-        .printer
-        .line(context.sources().dotenv_path().display().to_string())?)
+    context.line(context.sources().dotenv_path().display().to_string())
 }

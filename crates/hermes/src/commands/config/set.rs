@@ -7,13 +7,13 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Dotted key, such as terminal.timeout, or the name of a variable
     key: String,
     /// The value; write a list as [a, b] and a mapping as {a: 1}, in quotes
     #[arg(allow_hyphen_values = true)]
     value: String,
-    /// Save what does not fit, and say nothing about unknown keys
+    /// Save values of the wrong type, and do not warn about unknown keys
     #[arg(long)]
     force: bool,
     /// Print JSON
@@ -33,9 +33,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.start_logging();
     tracing::info!(key = outcome.key, "setting changed");
     if args.json {
-        context.printer.json(&record(&outcome))?;
+        context.json(&record(&outcome))?;
     } else {
-        context.printer.line(sentence(&outcome, context))?;
+        context.line(sentence(&outcome, context))?;
     }
     if !outcome.dropped_positions.is_empty() {
         let positions: Vec<String> = outcome
@@ -43,27 +43,21 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             .iter()
             .map(usize::to_string)
             .collect();
-        context.printer.warn(
-            format!(
-                "{}: dropped characters outside ASCII at {}",
-                outcome.key,
-                positions.join(", ")
-            ),
-            Some("keys copied from a document often carry such characters"),
-        )?;
+        context.warn(format!(
+            "{}: removed non-ASCII characters at {}",
+            outcome.key,
+            positions.join(", ")
+        ))?;
+        context.hint("keys copied from a document often contain such characters")?;
     }
     if let Some(suggestion) = &outcome.unknown {
-        let hint = suggestion
-            .as_ref()
-            .map(|key| format!("did you mean {key}?"));
-        context
-            .printer
-            .warn(format!("no such setting: {}", outcome.key), hint.as_deref())?;
+        context.warn(format!("no such setting: {}", outcome.key))?;
+        if let Some(key) = suggestion {
+            context.hint(format!("did you mean {key}?"))?;
+        }
     }
     if let Some(variable) = &outcome.mirrored {
-        context
-            .printer
-            .note(format!("note: {variable} in .env was kept in step"))?;
+        context.note(format!("note: {variable} in .env was updated to match"))?;
     }
     Ok(())
 }

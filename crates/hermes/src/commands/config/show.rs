@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::heading;
+use crate::ui::Page;
 
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON: the merged settings, secrets masked
     #[arg(long)]
     json: bool,
@@ -65,121 +65,85 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     let config = context.config();
     if args.json {
-        return context.printer.json(&masked(config.tree()));
+        return context.json(&masked(config.tree()));
     }
-    let mut page = PageText {
-        out: String::new(),
-        context,
-    };
-    page.paths();
-    page.keys();
-    page.model();
-    page.groups();
-    page.auxiliary();
-    page.platforms();
-    Ok(context.printer.out(&page.out)?)
-}
-
-/// The page under construction.
-struct PageText<'a> {
-    out: String,
-    context: &'a Context,
-}
-
-impl PageText<'_> {
-    fn title(&mut self, title: &str) {
-        self.out
-            .push_str(&format!("{}\n", heading(&self.context.printer, title)));
-    }
-
-    fn line(&mut self, label: &str, value: &str) {
-        let value = if value.is_empty() { "(not set)" } else { value };
-        self.out
-            .push_str(&format!("  {:<16} {value}\n", format!("{label}:")));
-    }
-
-    /// A value on one line, secrets masked.
-    fn value(&mut self, label: &str, value: &Value) {
-        self.line(label, &plain_text(&masked(value)).replace('\n', ", "));
-    }
-
-    fn paths(&mut self) {
-        let config = self.context.config();
-        self.title("Paths");
-        self.line("Config", &self.context.display(&config.user_file().path));
-        self.line(
-            "Secrets",
-            &self.context.display(&config.sources().dotenv_path()),
+    let mut page = Page::new(context.printer, 16);
+    page.heading("Paths");
+    row(
+        &mut page,
+        "Config",
+        &context.display(&config.user_file().path),
+    );
+    let dotenv = config.sources().dotenv_path();
+    row(&mut page, "Secrets", &context.display(&dotenv));
+    let managed = config.managed_file();
+    if let Some(managed) = managed.filter(|file| file.document().is_some()) {
+        row(
+            &mut page,
+            "Administrator",
+            &managed.path.display().to_string(),
         );
-        if let Some(managed) = config
-            .managed_file()
-            .filter(|file| file.document().is_some())
-        {
-            self.line("Administrator", &managed.path.display().to_string());
-        }
     }
 
-    fn keys(&mut self) {
-        self.title("API Keys");
-        let mut any = false;
-        for known in known_names().filter(|known| known.secret) {
-            if let Some(secret) = self.context.config().secret(known.name) {
-                any = true;
-                let mask = display_mask(secret.expose());
-                self.out.push_str(&format!("  {:<28} {mask}\n", known.name));
-            }
+    page.heading("API Keys");
+    let mut any = false;
+    for known in known_names().filter(|known| known.secret) {
+        if let Some(secret) = config.secret(known.name) {
+            any = true;
+            let mask = display_mask(secret.expose());
+            page.text
+                .push_str(&format!("  {:<28} {mask}\n", known.name));
         }
-        if !any {
-            self.out.push_str("  (none set)\n");
-        }
+    }
+    if !any {
+        page.text.push_str("  (none set)\n");
     }
 
-    fn model(&mut self) {
-        let config = self.context.config();
-        let (model, provider) = config.model();
-        self.title("Model");
-        self.line("Model", model.unwrap_or_default());
-        self.line("Provider", provider.unwrap_or("(by the model's name)"));
-        if let Some(turns) = config.get("agent.max_turns") {
-            self.value("Max turns", turns);
+    let (model, provider) = config.model();
+    page.heading("Model");
+    row(&mut page, "Model", model.unwrap_or_default());
+    row(
+        &mut page,
+        "Provider",
+        provider.unwrap_or("(derived from the model name)"),
+    );
+    if let Some(turns) = config.get("agent.max_turns") {
+        value(&mut page, "Max turns", turns);
+    }
+    for (name, keys) in GROUPS {
+        let rows = keys.iter();
+        let rows = rows.filter_map(|(label, key)| Some((label, config.get(key)?)));
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            page.heading(name);
+        }
+        for (label, setting) in rows {
+            value(&mut page, label, setting);
         }
     }
+    if let Some(tasks) = config.get("auxiliary").and_then(Value::as_object) {
+        page.heading("Auxiliary overrides");
+        for (task, setting) in tasks {
+            value(&mut page, task, setting);
+        }
+    }
+    page.heading("Messaging Platforms");
+    for (label, variable) in PLATFORMS {
+        let set = config.secret(variable).is_some();
+        row(
+            &mut page,
+            label,
+            if set { "configured" } else { "not configured" },
+        );
+    }
+    context.out(&page.text)
+}
 
-    fn groups(&mut self) {
-        for (name, keys) in GROUPS {
-            let config = self.context.config();
-            let rows: Vec<_> = keys
-                .iter()
-                .filter_map(|(label, key)| Some((label, config.get(key)?)))
-                .collect();
-            if !rows.is_empty() {
-                self.title(name);
-            }
-            for (label, value) in rows {
-                self.value(label, value);
-            }
-        }
-    }
+fn row(page: &mut Page, label: &str, value: &str) {
+    page.row(label, if value.is_empty() { "(not set)" } else { value });
+}
 
-    fn auxiliary(&mut self) {
-        let tasks = self
-            .context
-            .config()
-            .get("auxiliary")
-            .and_then(Value::as_object);
-        if let Some(tasks) = tasks {
-            self.title("Auxiliary overrides");
-            for (task, value) in tasks {
-                self.value(task, value);
-            }
-        }
-    }
-
-    fn platforms(&mut self) {
-        self.title("Messaging Platforms");
-        for (label, variable) in PLATFORMS {
-            let set = self.context.config().secret(variable).is_some();
-            self.line(label, if set { "configured" } else { "not configured" });
-        }
-    }
+/// A value on one line, secrets masked.
+fn value(page: &mut Page, label: &str, value: &Value) {
+    row(page, label, &plain_text(&masked(value)).replace('\n', ", "));
 }

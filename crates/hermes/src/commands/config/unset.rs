@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Dotted key, or the name of a variable
     key: String,
 }
@@ -16,9 +16,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let (_, path) = unset(&context.sources_to_write(), &args.key)?;
     context.start_logging();
     tracing::info!(key = args.key, "setting removed");
-    Ok(context.printer.line(format!(
+    context.line(format!(
         "✓ Removed {} from {}",
         args.key,
         context.display(&path)
-    ))?)
+    ))
 }

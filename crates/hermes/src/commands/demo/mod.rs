@@ -3,9 +3,9 @@
 //! In a home that is thrown away, cards are filed, workers started, killed and checked, exactly as
 //! anywhere else; only the model is a script.
 
-mod play;
+mod home;
+mod run;
 mod script;
-mod stage;
 mod summary;
 
 use std::os::fd::AsFd;
@@ -13,18 +13,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{EndSignal, EndSignals, first_readable};
+use hermes_board::DispatchFlags;
+use hermes_proc::{EndSignal, first_readable};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::isatty;
 
-use super::kanban::{BoardSession, Looking, accompany, dispatcher};
+use super::kanban::{Kanban, Looking, accompany};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use play::Play;
+use crate::signal_watch::listen_for_signals;
+use home::DemoHome;
+use run::DemoRun;
 use script::DemoScript;
-use stage::Stage;
 
-/// Between two looks of the dispatcher.
+/// Between two ticks of the dispatcher.
 const PAUSE: Duration = Duration::from_millis(150);
 /// Longer than any demo is worth watching.
 const MOST: Duration = Duration::from_mins(5);
@@ -33,106 +35,99 @@ const LAST_LOOK: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Keep the home with everything in it
+    /// Keep the demo's home and everything in it
     #[arg(long)]
     keep: bool,
-    /// Play this file instead of the demo that comes along
+    /// Play this file instead of the built-in demo
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Print what happens line by line, also at a terminal
+    /// Print what happens line by line, even on a terminal
     #[arg(long)]
     plain: bool,
 }
 
-/// How the play ended.
+/// How the demo ended.
 enum End {
-    /// All cards came to an end.
     Over,
     /// Somebody has seen enough.
     Left,
-    /// A signal.
     Signal(EndSignal),
-    /// It took too long.
     TooLong,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let script = DemoScript::load(args.script.as_deref())?;
-    let stage = Stage::set(context, &script)?;
-    let outcome = perform(args, &script, &stage);
+    let home = DemoHome::create(context, &script)?;
+    let outcome = run_in(&home, args, &script);
     if args.keep {
         return outcome;
     }
-    match (outcome, stage.strike()) {
+    match (outcome, home.remove()) {
         (Ok(_), Err(error)) => Err(error),
         (outcome, _) => outcome,
     }
 }
 
-fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> {
-    let context = &stage.context;
-    let printer = &context.printer;
+fn run_in(home: &DemoHome, args: &Args, script: &DemoScript) -> Result<ExitCode> {
+    let context = &home.context;
+    let printer = context.printer;
     context.start_logging();
-    let mut session = BoardSession::open(context, None)?;
-    let ids = stage.file(&mut session, &script.cards)?;
+    let mut session = Kanban::of(context).open()?;
+    let ids = home.create_cards(&mut session, &script.cards)?;
     printer.line(format!(
         "{}: {} cards, {} agents, in {}",
         script.title,
         script.cards.len(),
         script.profiles.len(),
-        stage.directory.display()
+        home.directory.display()
     ))?;
-    let dispatcher = dispatcher(&session);
-    let mut play = Play::new(session, dispatcher, &script.cards, &ids)?;
+    let dispatcher = session.dispatcher(&DispatchFlags::default());
+    let mut run = DemoRun::new(session, dispatcher, &script.cards, &ids)?;
     let watched = !args.plain && isatty(stdin()) && isatty(stdout());
     let shown = if watched {
-        on_screen(&mut play, context)
+        on_screen(&mut run, context)
     } else {
-        in_lines(&mut play, context)
+        in_lines(&mut run, context)
     };
     // Whatever happened, no worker is left behind.
-    let ended = play.end();
+    let ended = run.end();
     let end = shown?;
     ended?;
     let code = match end {
         End::Signal(signal) => return Ok(ExitCode::from(signal.exit_code())),
         End::TooLong => {
-            summary::print(&play, printer)?;
+            summary::print(&run, printer)?;
             return Err(CommandError::user(format!(
-                "the demo was not over after {} minutes",
+                "the demo did not finish within {} minutes",
                 MOST.as_secs() / 60
             ))
-            .hint("look at it with --keep and `hermes kanban log`"));
+            .hint("run it again with --keep and check `hermes kanban log`"));
         }
         End::Left => {
-            summary::print(&play, printer)?;
+            summary::print(&run, printer)?;
             ExitCode::SUCCESS
         }
-        End::Over if summary::print(&play, printer)? => ExitCode::SUCCESS,
+        End::Over if summary::print(&run, printer)? => ExitCode::SUCCESS,
         End::Over => ExitCode::FAILURE,
     };
-    let kept = args.keep.then_some(stage.directory.as_path());
+    let kept = args.keep.then_some(home.directory.as_path());
     summary::next_steps(kept, printer)?;
     Ok(code)
 }
 
 /// One line for everything that happens.
-fn in_lines(play: &mut Play<'_>, context: &Context) -> Result<End> {
-    let signals = EndSignals::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for signals: {error}"))
-    })?;
+fn in_lines(run: &mut DemoRun<'_>, context: &Context) -> Result<End> {
+    let signals = listen_for_signals()?;
     loop {
-        let is_over = play.step()?;
-        for news in play.news()? {
-            let seconds = news.at.as_secs_f64();
-            context
-                .printer
-                .line(format!("{seconds:5.1} s  {}", news.text))?;
+        let is_over = run.step()?;
+        let seconds = run.elapsed().as_secs_f64();
+        for message in run.messages()? {
+            context.line(format!("{seconds:5.1} s  {message}"))?;
         }
         if is_over {
             return Ok(End::Over);
         }
-        if play.elapsed() > MOST {
+        if run.elapsed() > MOST {
             return Ok(End::TooLong);
         }
         first_readable(&[signals.as_fd()], Some(PAUSE))?;
@@ -142,19 +137,19 @@ fn in_lines(play: &mut Play<'_>, context: &Context) -> Result<End> {
     }
 }
 
-/// The live board, while the play goes on behind it.
-fn on_screen(play: &mut Play<'_>, context: &Context) -> Result<End> {
-    let watched = BoardSession::open(context, None)?;
+/// The live board, while the demo runs behind it.
+fn on_screen(run: &mut DemoRun<'_>, context: &Context) -> Result<End> {
+    let watched = Kanban::of(context).open()?;
     let mut over_since: Option<Instant> = None;
     let mut too_long = false;
     let mut next = Instant::now();
     let left = accompany(&watched, &mut || {
         if over_since.is_none() && Instant::now() >= next {
             next = Instant::now() + PAUSE;
-            if play.step()? {
+            if run.step()? {
                 over_since = Some(Instant::now());
             }
-            too_long = play.elapsed() > MOST;
+            too_long = run.elapsed() > MOST;
         }
         let seen_enough = over_since.is_some_and(|since| since.elapsed() > LAST_LOOK);
         Ok(if seen_enough || too_long {

@@ -87,7 +87,7 @@ impl DemoScript {
         for name in self.profiles.keys() {
             let name = ProfileName::parse_new(name).map_err(|error| error.to_string())?;
             if name.is_default() {
-                return Err("the default profile is there without being named".to_owned());
+                return Err("the default profile always exists and must not be listed".to_owned());
             }
         }
         if self.cards.is_empty() {
@@ -103,7 +103,7 @@ impl DemoScript {
             }
             if let Some(unknown) = card.after.iter().find(|other| !known.contains(*other)) {
                 return Err(format!(
-                    "card '{key}' comes after '{unknown}', which must stand above it"
+                    "card '{key}' comes after '{unknown}', which must be listed above it"
                 ));
             }
             if !known.insert(key) {
@@ -136,24 +136,28 @@ mod tests {
                 "no cards",
             ),
             (
-                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: z}]\nturns: [{text: x}]",
+                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: z}]\nturns: \
+                 [{text: x}]",
                 "no profile is called 'z'",
             ),
             (
-                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: a, after: [l]}]\nturns: [{text: x}]",
-                "which must stand above it",
+                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: a, after: \
+                 [l]}]\nturns: [{text: x}]",
+                "which must be listed above it",
             ),
             (
-                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: a, colour: red}]\nturns: [{text: x}]",
+                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: a, colour: \
+                 red}]\nturns: [{text: x}]",
                 "colour",
             ),
             (
-                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: a}]\nturns:\n- txt: x",
+                "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: a}]\nturns:\n- \
+                 txt: x",
                 "line 5",
             ),
         ] {
             let error = DemoScript::parse(text.to_owned(), Path::new("f.yaml")).unwrap_err();
-            let words = error.words().0.to_owned();
+            let words = error.message;
             assert!(words.contains(expected), "{text:?}: {words}");
             assert!(words.contains("f.yaml"), "{words}");
         }

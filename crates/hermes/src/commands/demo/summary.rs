@@ -5,7 +5,7 @@ use std::path::Path;
 use hermes_board::model::Status;
 use hermes_board::store::BoardStore;
 
-use super::play::Play;
+use super::run::DemoRun;
 use crate::error::Result;
 use crate::ui::{Printer, Table, one_line};
 
@@ -13,18 +13,17 @@ const TITLE: usize = 40;
 const RESULT: usize = 60;
 
 /// Prints the table; says whether every card is done.
-pub(super) fn print(play: &Play<'_>, printer: &Printer) -> Result<bool> {
-    let attempts = play.attempts()?;
-    let ids: Vec<_> = play.cards.iter().map(|card| card.id.clone()).collect();
-    let summaries = play.session.store.latest_summaries(&ids)?;
+pub(super) fn print(run: &DemoRun<'_>, printer: Printer) -> Result<bool> {
+    let ids: Vec<_> = run.cards.iter().map(|card| card.id.clone()).collect();
+    let summaries = run.session.store.latest_summaries(&ids)?;
     let mut table = Table::new(&["CARD", "AGENT", "ATTEMPTS", "CHECKS", "AT", "RESULT"]);
     let (mut done, mut workers) = (0, 0);
-    for card in &play.cards {
-        let task = play.session.store.task(&card.id)?;
+    for card in &run.cards {
+        let task = run.session.store.task(&card.id)?;
         let status = task.as_ref().map(hermes_board::model::Task::status);
         let is_done = status == Some(Status::Done);
         done += usize::from(is_done);
-        let tries = attempts.get(&card.id).copied().unwrap_or_default();
+        let tries = run.session.store.runs(&card.id, None)?.len();
         workers += tries;
         let result = match summaries.get(&card.id) {
             Some(summary) if is_done => summary.clone(),
@@ -45,27 +44,27 @@ pub(super) fn print(play: &Play<'_>, printer: &Printer) -> Result<bool> {
     printer.out(&table.render())?;
     printer.line(format!(
         "\n{done} of {} cards done by {workers} worker processes in {:.1} s.",
-        play.cards.len(),
-        play.elapsed().as_secs_f64()
+        run.cards.len(),
+        run.elapsed().as_secs_f64()
     ))?;
-    Ok(done == play.cards.len())
+    Ok(done == run.cards.len())
 }
 
 /// What to do now.
-pub(super) fn next_steps(kept: Option<&Path>, printer: &Printer) -> Result<()> {
+pub(super) fn next_steps(kept: Option<&Path>, printer: Printer) -> Result<()> {
     match kept {
         Some(directory) => printer.line(format!(
             "Kept in {0}. Look around: HERMES_HOME={0}/home hermes kanban board",
             directory.display()
         ))?,
-        None => printer.line("Everything it made is gone again; --keep keeps it.")?,
+        None => {
+            printer.line("Everything the demo created has been removed; use --keep to keep it.")?
+        }
     }
     printer.line(
-        "\nThe model was a script. With one of your own:\n  \
-         hermes config set model.provider openrouter     # and its key, OPENROUTER_API_KEY\n  \
-         hermes profile create builder\n  \
+        "\nThe model was a script. To use a real one:\n  hermes config set model.provider \
+         openrouter     # and its key, OPENROUTER_API_KEY\n  hermes profile create builder\n  \
          hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'\n  \
          hermes kanban daemon                            # starts a worker for every ready card",
-    )?;
-    Ok(())
+    )
 }

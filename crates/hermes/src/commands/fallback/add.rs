@@ -11,15 +11,15 @@ use crate::error::{CommandError, Result};
 const SETTING: &str = "fallback_providers";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider: an id, an alias, custom:<name> or a key of `providers`
     provider: String,
     /// Model
     model: String,
-    /// Address, where it is not the provider's own
+    /// Address, if it differs from the provider's own
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Variable that holds its key
+    /// Variable that holds the key
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
 }
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     ] {
         let value = value.map(|value| value.trim());
         if let Some("") = value {
-            return Err(CommandError::usage(format!("the {key} is empty")));
+            return Err(CommandError::usage(format!("the {key} must not be empty")));
         }
         if let Some(value) = value {
             entry.insert(key.to_owned(), Value::from(value));
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     });
     if is_same {
         return Err(CommandError::user(format!(
-            "{} with {} is in the chain already",
+            "{} with {} is already in the chain",
             args.provider, args.model
         ))
         .hint("`hermes fallback list` shows it"));
@@ -69,15 +69,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.start_logging();
     tracing::info!(provider = args.provider, "fallback added");
     let place = known.iter().filter(|one| one.setting == SETTING).count() + 1;
-    context.printer.line(format!(
-        "✓ Added {} with {} as number {place}",
+    context.line(format!(
+        "✓ Added {} with {} as entry {place}",
         args.provider, args.model
     ))?;
     if let Some(problem) = problem {
-        context.printer.warn(
-            format!("it is passed over for now: {problem}"),
-            Some(&problem.hint()),
-        )?;
+        context.warn(format!("it will be skipped for now: {problem}"))?;
+        context.hint(problem.hint())?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let entries = fallback_entries(context.config());
     if entries.is_empty() {
-        return Ok(context.printer.line("No fallback providers")?);
+        return context.line("No fallback providers");
     }
     let sources = context.sources_to_write();
     let mut settings: Vec<&str> = entries.iter().map(|entry| entry.setting).collect();
@@ -23,7 +23,5 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     tracing::info!(count = entries.len(), "fallback chain cleared");
     let count = entries.len();
     let noun = if count == 1 { "entry" } else { "entries" };
-    Ok(context
-        .printer
-        .line(format!("✓ Removed {count} {noun} from the chain"))?)
+    context.line(format!("✓ Removed {count} {noun} from the chain"))
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ui::{Table, one_line};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -18,10 +18,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let entries = fallback_entries(context.config());
     if args.json {
         let rows = entries.iter().enumerate().map(|(at, entry)| row(at, entry));
-        return context.printer.json(&Value::Array(rows.collect()));
+        return context.json(&Value::Array(rows.collect()));
     }
     if entries.is_empty() {
-        return Ok(context.printer.line("No fallback providers")?);
+        return context.line("No fallback providers");
     }
     let mut table = Table::new(&["#", "PROVIDER", "MODEL", "ADDRESS", "STATUS"]);
     for (at, entry) in entries.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             ),
         ]);
     }
-    Ok(context.printer.out(&table.render())?)
+    context.out(&table.render())
 }
 
 /// The address without its query, which may hold a key.

@@ -7,8 +7,8 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Which one: its number, its provider, or its model
+pub(crate) struct Args {
+    /// The entry: its number, provider or model
     entry: String,
 }
 
@@ -29,10 +29,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     context.start_logging();
     tracing::info!(provider = found.provider, "fallback removed");
-    Ok(context.printer.line(format!(
+    context.line(format!(
         "✓ Removed {} with {} from the chain",
         found.provider, found.model
-    ))?)
+    ))
 }
 
 fn find<'e>(entries: &'e [FallbackEntry], wanted: &str) -> Result<&'e FallbackEntry> {
@@ -56,9 +56,9 @@ fn find<'e>(entries: &'e [FallbackEntry], wanted: &str) -> Result<&'e FallbackEn
                 .hint("`hermes fallback list` shows numbers, providers and models"),
         ),
         several => Err(CommandError::user(format!(
-            "'{wanted}' fits {} entries of the chain",
+            "'{wanted}' matches {} entries in the chain",
             several.len()
         ))
-        .hint("name one by its number in `hermes fallback list`")),
+        .hint("use the number of the entry in `hermes fallback list`")),
     }
 }

@@ -1,15 +1,15 @@
 //! `hermes internal log`: for scripts that should log where everything else does.
 
 use std::io::BufRead;
-use std::process::ExitCode;
 
 use hermes_telemetry::{Level, LogMode, LogWriter};
 
+use crate::commands::named;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Name of the logger
     #[arg(long, default_value = "cli")]
     logger: String,
@@ -20,24 +20,14 @@ pub(super) struct Args {
     #[arg(long)]
     session: Option<String>,
     /// Also write the log of this kind of process
-    #[arg(long, value_enum)]
-    mode: Option<ModeArg>,
+    #[arg(long, value_parser = named([("gateway", LogMode::Gateway), ("dashboard", LogMode::Dashboard)]))]
+    mode: Option<LogMode>,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum ModeArg {
-    Gateway,
-    Dashboard,
-}
-
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let level: Level = args.level.parse()?;
     let mut settings = context.log_settings();
-    settings.mode = match args.mode {
-        None => LogMode::Cli,
-        Some(ModeArg::Gateway) => LogMode::Gateway,
-        Some(ModeArg::Dashboard) => LogMode::Dashboard,
-    };
+    settings.mode = args.mode.unwrap_or(LogMode::Cli);
     let writer = LogWriter::new(settings);
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {
@@ -47,10 +37,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     if writer.failed() > 0 {
         return Err(CommandError::environment(format!(
-            "{} lines could not be written to {}",
+            "could not write {} lines to {}",
             writer.failed(),
             context.display(&context.location.home.join("logs"))
         )));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

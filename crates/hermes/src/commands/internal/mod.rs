@@ -5,23 +5,17 @@ mod log;
 use std::process::ExitCode;
 
 use crate::context::{Context, PROCESS_SUPERVISOR};
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::reference_docs;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    step: Step,
-}
-
 #[derive(Debug, clap::Subcommand)]
-enum Step {
-    /// Append lines of standard input to the profile's logs
+pub(crate) enum Verb {
+    /// Append lines from standard input to the profile's logs
     Log(log::Args),
-    /// Fail as a bug would, to test what people then see
+    /// Fail as a bug would, to test what users see
     #[cfg(debug_assertions)]
     Panic {
-        /// Where it is contained, as in a tool
+        /// Contain the failure, as a tool call does
         #[arg(long)]
         contained: bool,
     },
@@ -32,22 +26,23 @@ enum Step {
     },
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    match &args.step {
-        Step::Log(args) => log::run(args, context),
-        #[cfg(debug_assertions)]
-        Step::Panic { contained } => fail_as_a_bug(*contained, context),
-        Step::ReferencePage { page } => {
-            context.printer.out(&reference_docs::render(*page))?;
-            Ok(ExitCode::SUCCESS)
+impl Verb {
+    pub(crate) fn run(&self, context: &Context) -> Result<()> {
+        match self {
+            Self::Log(args) => log::run(args, context),
+            #[cfg(debug_assertions)]
+            Self::Panic { contained } => fail_as_a_bug(*contained, context),
+            Self::ReferencePage { page } => {
+                context.out(&reference_docs::render(*page, &(context.command_tree)()))
+            }
         }
     }
 }
 
 #[cfg(debug_assertions)]
-fn fail_as_a_bug(contained: bool, context: &Context) -> Result<ExitCode> {
+fn fail_as_a_bug(contained: bool, context: &Context) -> Result<()> {
     #[expect(clippy::panic, reason = "that is its purpose")]
-    fn fail() -> Result<ExitCode> {
+    fn fail() -> Result<()> {
         panic!("asked for, with OPENAI_API_KEY=sk-abcdefghijklmnopqrstuvwx in it");
     }
     if !contained {
@@ -55,10 +50,7 @@ fn fail_as_a_bug(contained: bool, context: &Context) -> Result<ExitCode> {
     }
     context.start_logging();
     let failed = hermes_telemetry::contained(fail);
-    context
-        .printer
-        .line(if failed.is_err() { "went on" } else { "no bug" })?;
-    Ok(ExitCode::SUCCESS)
+    context.line(if failed.is_err() { "went on" } else { "no bug" })
 }
 
 /// Whether the program is called to supervise a background process. That needs no home and no
@@ -68,12 +60,9 @@ pub(crate) fn is_process_supervisor(args: &[std::ffi::OsString]) -> bool {
 }
 
 /// Supervises one background process until it has ended.
-pub(crate) fn supervise_process(printer: &crate::ui::Printer) -> ExitCode {
-    match hermes_terminal::background::supervise() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => crate::error::CommandError::environment(format!(
-            "a background process could not be supervised: {error}"
-        ))
-        .report(printer),
-    }
+pub(crate) fn supervise_process() -> Result<ExitCode> {
+    hermes_terminal::background::supervise().map_err(|error| {
+        CommandError::environment(format!("could not supervise a background process: {error}"))
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,17 +1,14 @@
 //! `hermes kanban archive`: archiving cards, and deleting archived ones for good.
 
-use std::process::ExitCode;
-
 use hermes_board::files::discard_card_files;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 
-use super::session::{BoardSession, refusal};
-use crate::context::Context;
+use super::session::{Kanban, refusal};
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The cards to archive
     #[arg(value_name = "ID")]
     ids: Vec<TaskId>,
@@ -20,7 +17,7 @@ pub(super) struct Args {
     delete: Vec<TaskId>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     match (args.ids.as_slice(), args.delete.as_slice()) {
         ([], []) => return Err(refusal("name at least one card")),
         ([_, ..], [_, ..]) => {
@@ -30,16 +27,16 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         }
         _ => {}
     }
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     if args.delete.is_empty() {
         return session.for_each(&args.ids, |session, id| {
             session.store.archive(id)?;
-            Ok(session.printer().line(format!("Archived {id}"))?)
+            session.line(format!("Archived {id}"))
         });
     }
     session.for_each(&args.delete, |session, id| {
         session.store.purge(id)?;
         discard_card_files(session.store.board(), id)?;
-        Ok(session.printer().line(format!("Deleted {id}"))?)
+        session.line(format!("Deleted {id}"))
     })
 }

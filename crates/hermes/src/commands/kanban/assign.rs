@@ -1,19 +1,16 @@
 //! `hermes kanban assign`: the assignee of a card.
 
-use std::process::ExitCode;
-
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::store::BoardStore;
 
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 
 /// Names that mean no assignee.
 const NO_ASSIGNEE: [&str; 3] = ["none", "-", "null"];
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Profile or lane; none, - or null for no assignee
@@ -21,16 +18,15 @@ pub(super) struct Args {
     assignee: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let assignee = parse(&args.assignee)?;
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     session.store.assign(&args.id, assignee.as_ref())?;
-    context.printer.line(format!(
+    kanban.line(format!(
         "Assigned {} to {}",
         args.id,
         shown(assignee.as_ref())
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// An assignee, or none.

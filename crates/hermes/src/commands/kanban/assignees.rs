@@ -1,20 +1,18 @@
 //! `hermes kanban assignees`: profiles, and everyone else who has cards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::ExitCode;
 
 use hermes_board::Counts;
 use hermes_home::profiles::names;
 use serde::Serialize;
 
 use super::cards::{NAME, counts_text, padded};
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -27,15 +25,13 @@ struct Row {
     counts: Counts,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
-    let profiles = names(&context.location)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
+    let profiles = names(&kanban.location)?;
     let profiles = profiles.iter().map(ToString::to_string).collect();
     let rows = rows(&profiles, session.store.stats()?.by_assignee);
-    let printer = &context.printer;
     if args.json {
-        printer.json(&serde_json::to_value(&rows)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&rows);
     }
     let mut out = format!("{:20}  {:8}  COUNTS\n", "NAME", "ON DISK");
     for row in &rows {
@@ -46,8 +42,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             counts_text(&row.counts, "(idle)")
         ));
     }
-    printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    kanban.out(&out)
 }
 
 fn rows(profiles: &BTreeSet<String>, mut counts: BTreeMap<String, Counts>) -> Vec<Row> {

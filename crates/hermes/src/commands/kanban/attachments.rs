@@ -1,19 +1,17 @@
 //! `hermes kanban attach`, `attachments` and `attach-rm`: files that belong to cards.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use hermes_board::files::{NewFile, attach_file, detach};
 use hermes_board::model::{Attachment, TaskId};
 
 use super::cards::{NAME, TITLE};
-use super::session::{BoardSession, refusal};
-use crate::context::Context;
+use super::session::{Kanban, author, refusal};
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct AttachArgs {
+pub(crate) struct AttachArgs {
     /// The card
     id: TaskId,
     /// The file, at most 25 MiB
@@ -30,7 +28,7 @@ pub(super) struct AttachArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct ListArgs {
+pub(crate) struct ListArgs {
     /// The card
     id: TaskId,
     /// Print JSON
@@ -39,56 +37,50 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct RemoveArgs {
+pub(crate) struct RemoveArgs {
     /// Number of the attachment
     number: i64,
 }
 
-pub(super) fn attach(
-    args: &AttachArgs,
-    context: &Context,
-    board: Option<&str>,
-) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn attach(args: &AttachArgs, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     let path = session.home.expand(&args.path);
     if !path.is_file() {
         return Err(refusal(format!("no such file: {}", path.display())));
     }
     let leaf = path.file_name().unwrap_or_default().to_string_lossy();
     let name = args.name.as_deref().unwrap_or(&leaf);
-    let author = args.author.clone().unwrap_or_else(|| session.author());
+    let author = args.author.clone().unwrap_or_else(|| author(kanban));
     let file = NewFile {
         name,
         content_type: args.content_type.as_deref().or_else(|| content_type(name)),
         uploaded_by: Some(&author),
     };
     let attached = attach_file(&mut session.store, &args.id, &path, &file)?;
-    context.printer.line(format!(
+    kanban.line(format!(
         "Attached {} to {} (attachment {}, {} bytes)",
         one_line(&attached.filename, TITLE),
         args.id,
         attached.id,
         attached.size
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
-pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn list(args: &ListArgs, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
     session.task(&args.id)?;
     let attachments = session.store.attachments(&args.id)?;
-    let printer = &context.printer;
     if args.json {
-        printer.json(&serde_json::to_value(&attachments)?)?;
+        kanban.json(&attachments)?;
     } else if attachments.is_empty() {
-        printer.line(format!("No attachments on {}", args.id))?;
+        kanban.line(format!("No attachments on {}", args.id))?;
     } else {
-        printer.line(format!("Attachments on {}:", args.id))?;
+        kanban.line(format!("Attachments on {}:", args.id))?;
         for attachment in &attachments {
-            printer.out(&described(attachment))?;
+            kanban.out(&described(attachment))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn described(attachment: &Attachment) -> String {
@@ -104,20 +96,15 @@ fn described(attachment: &Attachment) -> String {
     )
 }
 
-pub(super) fn remove(
-    args: &RemoveArgs,
-    context: &Context,
-    board: Option<&str>,
-) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn remove(args: &RemoveArgs, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     let removed = detach(&mut session.store, args.number)?;
-    context.printer.line(format!(
+    kanban.line(format!(
         "Deleted attachment {} ({}) from {}",
         removed.id,
         one_line(&removed.filename, TITLE),
         removed.task_id
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// The usual content type of a file extension.

@@ -1,17 +1,14 @@
 //! `hermes kanban block`.
 
-use std::process::ExitCode;
-
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::model::{BlockKind, Status, TaskId};
 use hermes_board::store::{BlockRequest, BoardStore};
 
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, author};
+use crate::commands::named;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Reason; also added as a comment
@@ -19,19 +16,15 @@ pub(super) struct Args {
     /// More cards to block for the same reason
     #[arg(long, value_name = "ID", num_args = 1..)]
     ids: Vec<TaskId>,
-    /// Kind of reason: another card, a person's answer, something no agent can do, or a passing problem
-    #[arg(long, value_name = "KIND", value_parser = kind_parser())]
+    /// Kind of reason: another card, a person's answer, something no agent can do, or a temporary
+    /// problem
+    #[arg(long, value_name = "KIND", value_parser = named(BlockKind::ALL.iter().map(|kind| (kind.as_str(), *kind))))]
     kind: Option<BlockKind>,
 }
 
-fn kind_parser() -> impl TypedValueParser<Value = BlockKind> {
-    let names = PossibleValuesParser::new(BlockKind::ALL.iter().map(|kind| kind.as_str()));
-    names.map(|name| BlockKind::parse(&name).unwrap_or(BlockKind::NeedsInput))
-}
-
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let reason = reason(&args.reason);
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     session.for_each(&all(&args.id, &args.ids), |session, id| {
         block(session, id, reason.as_deref(), args.kind)
     })
@@ -58,16 +51,16 @@ fn block(
     })?;
     let why = because(reason);
     let line = match outcome.status {
-        Status::Todo => format!("{id} → todo (waits for its parents){why}"),
+        Status::Todo => format!("{id} → todo (waiting for its parents){why}"),
         Status::Triage => format!(
             "{id} → triage (blocked again for the same reason; a person has to decide){why}"
         ),
         _ => format!("Blocked {id}{why}"),
     };
-    session.printer().line(line)?;
+    session.line(line)?;
     if kind == Some(BlockKind::Dependency) && outcome.kind != kind {
-        session.printer().note(format!(
-            "hint: {id} has no open parent, so it needs an answer from somebody; `hermes kanban \
+        session.hint(format!(
+            "{id} has no open parent, so it needs an answer from somebody; `hermes kanban \
              link` names what it waits for"
         ))?;
     }
@@ -102,7 +95,7 @@ pub(super) fn announce(
         from.contains(&task.status()) && (own.is_none() || own == task.current_run_id)
     });
     if may_speak {
-        let author = session.author();
+        let author = author(session);
         let text = format!("{what}: {reason}");
         session.store.add_comment(id, &author, &text)?;
     }

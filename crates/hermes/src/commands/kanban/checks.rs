@@ -15,7 +15,7 @@ const COMMAND: usize = 200;
 
 /// Acceptance checks.
 #[derive(Debug, clap::Args)]
-pub(super) struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// Acceptance check: a command that must pass before the card is done; can be repeated
     #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
     checks: Vec<String>,
@@ -39,7 +39,7 @@ impl CheckArgs {
             let before = commands.len();
             commands.extend(lines(&text).map(str::to_owned));
             if commands.len() == before {
-                return Err(refusal(format!("{} contains no check", path.display())));
+                return Err(refusal(format!("{} contains no checks", path.display())));
             }
         }
         Ok(commands)

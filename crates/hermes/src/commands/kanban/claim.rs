@@ -1,23 +1,19 @@
 //! `hermes kanban claim`: claiming a card by hand, with its workspace.
 
-use std::process::ExitCode;
-
-use hermes_board::Claimer;
-use hermes_board::dispatch::{DispatchFlags, WorkerHost};
+use hermes_board::DispatchFlags;
+use hermes_board::dispatch::WorkerHost;
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
     Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace,
 };
 
 use super::cards::NAME;
-use super::session::{BoardSession, refusal};
-use super::workers::dispatcher;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, refusal};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Seconds without a heartbeat after which the claim expires [default: 900]
@@ -25,10 +21,10 @@ pub(super) struct Args {
     ttl: Option<i64>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
-    let mut dispatcher = dispatcher(&session, &DispatchFlags::default());
-    let lock = Claimer::of_this_process().lock();
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
+    let mut dispatcher = session.dispatcher(&DispatchFlags::default());
+    let lock = hermes_board::own_lock();
     let outcome = session.store.claim(&ClaimRequest {
         task: args.id.clone(),
         lock: lock.clone(),
@@ -45,15 +41,13 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let workspace = match prepared {
         Ok(workspace) => workspace,
         Err(problem) => {
-            let problem = format!("{} has no workspace: {problem}", args.id);
+            let problem = format!("could not prepare a workspace for {}: {problem}", args.id);
             return Err(give_back(&mut session, &args.id, &lock, &problem)?);
         }
     };
     record(&mut session, &claimed, &workspace)?;
-    let printer = &context.printer;
-    printer.line(format!("Claimed {}", args.id))?;
-    printer.line(format!("Workspace: {}", workspace.path.display()))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Claimed {}", args.id))?;
+    kanban.line(format!("Workspace: {}", workspace.path.display()))
 }
 
 fn record(
@@ -64,7 +58,7 @@ fn record(
     let id = &claimed.task.id;
     match session.store.record_workspace(id, claimed.run, workspace)? {
         Applied::Yes => Ok(()),
-        Applied::LostRace => Err(refusal(format!("{id} was reclaimed meanwhile"))),
+        Applied::LostRace => Err(refusal(format!("{id} was reclaimed in the meantime"))),
     }
 }
 
@@ -92,13 +86,13 @@ fn not_claimed(id: &TaskId, session: &BoardSession<'_>, outcome: &ClaimOutcome) 
             one_line(status, NAME),
             one_line(lock.as_deref().unwrap_or("(none)"), NAME)
         )),
-        ClaimOutcome::ParentsOpen => {
-            refusal(format!("cannot claim {shown}: it waits for open parents"))
-                .hint(format!("`hermes kanban why {shown}` names them"))
-        }
+        ClaimOutcome::ParentsOpen => refusal(format!(
+            "cannot claim {shown}: it is waiting for open parents"
+        ))
+        .hint(format!("`hermes kanban why {shown}` names them")),
         ClaimOutcome::TooEarly { at } => refusal(format!(
             "cannot claim {shown}: it is scheduled for {}",
-            session.time().minute(*at)
+            session.minute(*at)
         )),
         ClaimOutcome::Unknown | ClaimOutcome::Claimed(_) => {
             hermes_board::Error::UnknownTask { id: id.clone() }.into()

@@ -1,15 +1,12 @@
 //! `hermes kanban comment`.
 
-use std::process::ExitCode;
-
 use hermes_board::model::TaskId;
 
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::{Kanban, author};
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Text of the comment
@@ -18,23 +15,20 @@ pub(super) struct Args {
     /// Author
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Longest comment, in characters
+    /// Maximum length of the comment, in characters
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_len: Option<u32>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut body = args.text.join(" ").trim().to_owned();
     if let Some(most) = args.max_len.and_then(|most| usize::try_from(most).ok()) {
         body = trimmed(body, most);
     }
-    let mut session = BoardSession::open(context, board)?;
-    let author = args.author.clone().unwrap_or_else(|| session.author());
+    let mut session = kanban.open()?;
+    let author = args.author.clone().unwrap_or_else(|| author(kanban));
     session.store.add_comment(&args.id, &author, &body)?;
-    context
-        .printer
-        .line(format!("Comment added to {}", args.id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Comment added to {}", args.id))
 }
 
 /// At most `most` characters, with a note about the cut where it fits.

@@ -1,24 +1,22 @@
 //! `hermes kanban complete`: only cards whose acceptance checks pass are done.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::AuxiliaryGoalJudge;
+use hermes_board::DispatchFlags;
 use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
-use hermes_board::dispatch::DispatchFlags;
 use hermes_board::model::{CheckEvidence, Object, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
-use hermes_proc::Wake;
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
+use hermes_runtime::{dispatch_settings, worker_setup};
 use hermes_secret::Sink;
 use serde_json::Value;
 
 use super::cards::TITLE;
-use super::session::{BoardSession, refusal, usage};
-use super::workers::{dispatch_settings, worker_setup};
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, refusal, usage};
 use crate::error::{CommandError, Result};
-use crate::ui::{one_line, visible};
+use crate::tool_access::interrupt;
+use crate::ui::{counted, one_line, visible};
 
 /// Lines of a failed check that are printed.
 const SHOWN_LINES: usize = 20;
@@ -26,27 +24,27 @@ const SHOWN_LINES: usize = 20;
 const SHOWN_REASON: usize = 500;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The cards
     #[arg(required = true, value_name = "ID")]
     ids: Vec<TaskId>,
     /// Short result
     #[arg(long, value_name = "TEXT")]
     result: Option<String>,
-    /// Summary for whoever goes on; only for a single card
+    /// Summary for follow-up work; only for a single card
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// Facts for programs, a JSON object; only for a single card
+    /// Machine-readable facts, a JSON object; only for a single card
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     if args.ids.len() > 1 && (args.summary.is_some() || args.metadata.is_some()) {
         return Err(usage(
-            "--summary and --metadata describe the result of one card, and several were named",
+            "--summary and --metadata describe the result of a single card, but several were given",
         )
-        .hint("complete the cards one by one, or without them"));
+        .hint("complete the cards one by one, or omit these options"));
     }
     let completion = Completion {
         result: args.result.clone(),
@@ -54,7 +52,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         metadata: args.metadata.as_deref().map(metadata).transpose()?,
         ..Completion::default()
     };
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     session.for_each(&args.ids, |session, id| complete(session, id, &completion))
 }
 
@@ -75,9 +73,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         )),
         account: None,
     };
-    let interrupt = Wake::new().map_err(|error| {
-        CommandError::environment(format!("no file descriptor is left: {error}"))
-    })?;
+    let interrupt = interrupt()?;
     let setup = CompletionSetup {
         board: &board,
         home: &session.home,
@@ -89,11 +85,9 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         interrupt: &interrupt,
         workspace_seen: None,
         on_checks: &|count| {
-            let note = format!("{id}: running {}", counted(count));
+            let note = format!("{id}: running {}", counted(count, "acceptance check"));
             // The checks matter more than a terminal that went away.
-            hermes_telemetry::best_effort("announce checks", || {
-                context.printer.note(note.as_str())
-            });
+            drop(context.note(note));
         },
     };
     match completion::complete(&mut session.store, id, &completion, &setup)? {
@@ -101,36 +95,29 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
             checks, unjudged, ..
         } => {
             if let Some(reason) = unjudged {
-                session.printer().note(format!(
+                session.note(format!(
                     "{id}: completed without a verdict on its goal: {}",
                     one_line(&reason, TITLE)
                 ))?;
             }
             let passed = match checks {
                 0 => String::new(),
-                checks => format!(" ({} passed)", counted(checks)),
+                checks => format!(" ({} passed)", counted(checks, "acceptance check")),
             };
-            Ok(session.printer().line(format!("Completed {id}{passed}"))?)
+            session.line(format!("Completed {id}{passed}"))
         }
         CompletionOutcome::GoalNotReached(reason) => Err(refusal(format!(
-            "{id} is not done: a judge finds its goal not reached: {}",
+            "{id} is not done: the judge decided that its goal was not reached: {}",
             one_line(&reason, SHOWN_REASON)
         ))
-        .hint("describe with --summary what was reached, or do what is missing")),
+        .hint("describe what was achieved with --summary, or finish what is missing")),
         CompletionOutcome::CheckFailed { evidence, release } => {
-            session.printer().err(&output(&evidence))?;
+            session.printer.err(&output(&evidence))?;
             Err(check_failed(id, &evidence, release))
         }
         CompletionOutcome::LostRace => Err(refusal(format!(
-            "{id} is not done: somebody else changed it while its checks ran"
+            "{id} is not done: somebody else changed it while its checks were running"
         ))),
-    }
-}
-
-fn counted(checks: usize) -> String {
-    match checks {
-        1 => "1 acceptance check".to_owned(),
-        more => format!("{more} acceptance checks"),
     }
 }
 
@@ -154,11 +141,12 @@ fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Comm
     );
     match release {
         Release::Requeued { failures } => refusal(what).hint(format!(
-            "it is ready for another attempt (failure {failures}); `hermes kanban show {id}` has the output"
+            "it is ready for another attempt (failure {failures}); `hermes kanban show {id}` shows \
+             the output"
         )),
         Release::Blocked { failures, limit } => refusal(what).hint(format!(
-            "it is blocked after {failures} failures (the limit is {limit}); `hermes kanban unblock {id}` \
-             frees it"
+            "it is blocked after {failures} failures (the limit is {limit}); unblock it with \
+             `hermes kanban unblock {id}`"
         )),
         Release::LostRace => refusal(what),
     }

@@ -2,7 +2,6 @@
 //! is opened.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
 use hermes_board::boards::BoardHome;
@@ -14,15 +13,14 @@ use hermes_tools::TOOLSET_NAMES;
 use super::cards::assignee;
 use super::checks;
 use super::dispatcher;
-use super::session::{BoardSession, is_profile, usage};
+use super::session::{Kanban, usage};
 use super::times::{parse_duration, parse_moment};
-use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Title: what is to be done
+pub(crate) struct Args {
+    /// Title: what to do
     title: String,
     /// Description
     #[arg(long, value_name = "TEXT")]
@@ -45,7 +43,7 @@ pub(super) struct Args {
     /// Namespace inside the board
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Higher goes first
+    /// Priority; higher goes first
     #[arg(
         long,
         value_name = "N",
@@ -71,10 +69,10 @@ pub(super) struct Args {
     /// Failures after which the card is blocked, instead of kanban.failure_limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_retries: Option<i64>,
-    /// Let the worker go on until a judge finds the goal reached
+    /// Keep the worker going until a judge decides that the goal is reached
     #[arg(long)]
     goal: bool,
-    /// Turn limit of such a worker
+    /// With --goal: turn limit of the worker
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     goal_max_turns: Option<i64>,
     /// Initial status; blocked waits until somebody unblocks it
@@ -90,42 +88,39 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let home = BoardHome::resolve(&context.env, &context.location);
-    let new = new_card(args, context, &home)?;
-    let mut session = BoardSession::open(context, board)?;
-    let filed = session.store.create(&new)?;
-    let task = filed.task;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let new = new_card(args, kanban)?;
+    let mut session = kanban.open()?;
+    let task = session.store.create(&new)?.task;
     if args.json {
         let linked = LinkedTask {
             parents: session.store.parents(&task.id)?,
             children: session.store.children(&task.id)?,
             task,
         };
-        context.printer.json(&serde_json::to_value(&linked)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&linked);
     }
-    context.printer.line(format!(
+    kanban.line(format!(
         "Created {}  ({}, assignee={})",
         task.id,
         task.status_word(),
         one_line(assignee(&task, "-"), 64)
     ))?;
     if let Some(name) = task.assignee.as_deref() {
-        if !is_profile(context, name) {
-            context.printer.note(format!(
-                "hint: there is no profile '{}'; the card waits for another program to claim it",
+        if !kanban.is_profile(name) {
+            kanban.hint(format!(
+                "there is no profile '{}'; the card waits for another program to claim it",
                 one_line(name, 64)
             ))?;
         } else if task.status() == Status::Ready {
             dispatcher::warn_if_absent(&session)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn new_card(args: &Args, context: &Context, home: &BoardHome) -> Result<NewTask> {
-    let (workspace, workspace_path) = workspace(&args.workspace, home)?;
+fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
+    let (workspace, workspace_path) = workspace(&args.workspace, &kanban.home())?;
     let branch_name = args.branch.as_deref().map(branch).transpose()?;
     if branch_name.is_some() && workspace != WorkspaceKind::Worktree {
         return Err(usage(
@@ -145,7 +140,7 @@ fn new_card(args: &Args, context: &Context, home: &BoardHome) -> Result<NewTask>
         [] => None,
         names => Some(SkillList::parse(
             names.iter().map(String::as_str),
-            TOOLSET_NAMES,
+            &TOOLSET_NAMES,
         )?),
     };
     Ok(NewTask {
@@ -158,7 +153,7 @@ fn new_card(args: &Args, context: &Context, home: &BoardHome) -> Result<NewTask>
         project: args
             .project
             .as_deref()
-            .and_then(|name| find_project(&context.location.home, name)),
+            .and_then(|name| find_project(&kanban.location.home, name)),
         tenant: args.tenant.clone(),
         priority: args.priority,
         parents: args.parent.clone(),
@@ -178,15 +173,14 @@ fn start(args: &Args) -> Result<StartIn> {
     let blocked = args.initial_status == "blocked";
     if blocked && (args.triage || args.scheduled_at.is_some()) {
         return Err(usage(
-            "a card can have one initial status: --initial-status blocked, --triage or --scheduled-at",
+            "a card can have one initial status: --initial-status blocked, --triage or \
+             --scheduled-at",
         ));
     }
     if let Some(text) = &args.scheduled_at {
-        let moment = parse_moment(text);
-        return match moment {
-            Ok(at) => Ok(StartIn::Scheduled(at)),
-            Err(error) => Err(usage(format!("--scheduled-at: {error}"))),
-        };
+        let at = parse_moment(text);
+        let at = at.map_err(|error| usage(format!("--scheduled-at: {error}")))?;
+        return Ok(StartIn::Scheduled(at));
     }
     Ok(match (blocked, args.triage) {
         (true, _) => StartIn::Blocked,

@@ -8,25 +8,25 @@
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hermes_board::Error;
-use hermes_board::boards::{Board, BoardHome, DispatcherLock};
-use hermes_board::dispatch::{BoardEvent, BoardLoop, BoardTick, DispatchSettings, TickOutcome};
+use hermes_board::KanbanSettings;
+use hermes_board::boards::{Board, BoardHome, lock_dispatcher};
+use hermes_board::dispatch::{BoardEvent, BoardLoop, BoardTick, Dispatcher, TickOutcome};
 use hermes_board::model::Assignee;
 use hermes_board::plan::Report;
 use hermes_config::settings::Problem;
-use hermes_proc::{ChildExits, EndSignals, FileWatch};
-use hermes_runtime::OrphanSweep;
+use hermes_fs::FileLock;
+use hermes_proc::{ChildExits, FileWatch};
+use hermes_runtime::{OrphanSweep, dispatch_settings, worker_setup};
 
 use super::dispatch::LimitArgs;
 use super::follow::board_event_line;
-use super::session::{refusal, usage};
-use super::times::LocalTime;
-use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
+use super::session::{Kanban, refusal, usage};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::signal_watch::listen_for_signals;
 
 /// Shortest and longest pause between two ticks. Many changes at once, and what a tick itself
 /// writes, lead to one more tick.
@@ -34,13 +34,13 @@ const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Most seconds between two ticks, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     interval: Option<f64>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// File that holds the id of this process while it runs
+    /// File that contains the id of this process while it is running
     #[arg(long, value_name = "FILE")]
     pidfile: Option<PathBuf>,
     /// Also print what each tick did
@@ -49,39 +49,43 @@ pub(super) struct Args {
     /// Print warnings only, no events
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Accepted for scripts of the reference; has no effect
+    /// Accepted for compatibility with scripts for the Python runtime; has no effect
     #[arg(long, hide = true)]
     force: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let interval = args.interval.map(interval).transpose()?;
-    let home = BoardHome::resolve(&context.env, &context.location);
-    let only = board.map(|slug| home.select(Some(slug))).transpose()?;
-    let listening =
-        |error| CommandError::environment(format!("could not listen for signals: {error}"));
-    let signals = EndSignals::listen().map_err(listening)?;
-    let exits = ChildExits::listen().map_err(listening)?;
-    let _lock = take_lock(&home, context)?;
+    let home = kanban.home();
+    let only = kanban
+        .board
+        .map(|slug| home.select(Some(slug)))
+        .transpose()?;
+    let signals = listen_for_signals()?;
+    let exits = ChildExits::listen().map_err(|error| {
+        CommandError::environment(format!("could not listen for exits of workers: {error}"))
+    })?;
+    let _lock = take_lock(&home, kanban)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
     let flags = args.limits.flags();
-    let settings = dispatch_settings(context, &flags);
+    let settings = dispatch_settings(kanban, &flags);
     if !args.quiet {
-        announce(context, only.as_ref(), &settings, interval)?;
+        announce(kanban, only.as_ref(), &settings, interval)?;
     }
-    let dispatcher = dispatcher_of(context, home, &settings);
-    let mut boards = BoardLoop::new(dispatcher, settings.board_options(&context.env));
+    let workers = worker_setup(kanban, &home, &settings);
+    let dispatcher = Dispatcher::new(home, settings.limits.clone(), workers);
+    let mut boards = BoardLoop::new(dispatcher, settings.board_options(&kanban.env));
     boards.only = only.map(|board| board.slug);
     let mut reporter = Reporter::new(args);
-    let orphans = OrphanSweep::new(context);
+    let orphans = OrphanSweep::new(kanban);
     let mut watch = FileWatch::default();
     loop {
         // In this order: what changes from here on leads to another tick.
-        watch_files(&mut watch, context, &boards);
+        watch_files(&mut watch, kanban, &boards);
         exits.clear();
         let begun = Instant::now();
         // What is configured may change while we run.
-        let now = context.reloaded();
+        let now = kanban.reloaded();
         let settings = dispatch_settings(&now, &flags);
         reporter.warn_about(&now, &settings.complaints)?;
         boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
@@ -89,7 +93,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         boards.dispatcher.limits = settings.limits.clone();
         boards.options = settings.board_options(&now.env);
         let round = boards.tick_all(begun);
-        let mut pause = interval.unwrap_or(settings.interval);
+        let mut pause = interval.unwrap_or(settings.dispatch_interval);
         if let Ok(rows) = &round {
             pause = until_due(rows).map_or(pause, |due| due.min(pause));
         }
@@ -104,8 +108,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
                 1 => "; one worker keeps running".to_owned(),
                 more => format!("; {more} workers keep running"),
             };
-            context.printer.note(format!("Stopped{left}."))?;
-            return Ok(ExitCode::SUCCESS);
+            return kanban.note(format!("Stopped{left}."));
         }
     }
 }
@@ -114,7 +117,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
 fn announce(
     context: &Context,
     only: Option<&Board>,
-    settings: &DispatchSettings,
+    settings: &KanbanSettings,
     interval: Option<Duration>,
 ) -> Result<()> {
     let boards = only.map_or_else(
@@ -124,9 +127,10 @@ fn announce(
     let limits = &settings.limits;
     let cap =
         |cap: Option<usize>| cap.map_or_else(|| "unlimited".to_owned(), |cap| cap.to_string());
-    let running = limits.lowest_cap().map(|lowest| lowest.limit);
+    let running = [limits.max_in_progress, limits.max_spawn];
+    let running = running.into_iter().flatten().min();
     let assignee = limits.default_assignee.as_ref().map(Assignee::as_str);
-    context.printer.note(format!(
+    context.note(format!(
         "Dispatching on {boards} (pid {}). Ctrl-C to stop.\n\
          Cards in progress: {}; per profile: {}. Blocked after {} failures. \
          Default assignee: {}. Checked at every change, and at least every {} s.",
@@ -135,9 +139,8 @@ fn announce(
         cap(limits.max_in_progress_per_profile),
         limits.failure_limit,
         assignee.unwrap_or("none"),
-        interval.unwrap_or(settings.interval).as_secs_f64(),
-    ))?;
-    Ok(())
+        interval.unwrap_or(settings.dispatch_interval).as_secs_f64(),
+    ))
 }
 
 /// Watches what a tick depends on. A list of boards that cannot be read is reported by the tick.
@@ -169,19 +172,18 @@ fn interval(seconds: f64) -> Result<Duration> {
         .ok_or_else(|| usage("--interval must be a positive number of seconds"))
 }
 
-/// The right to dispatch for this home. A lock that fails for another reason than being held does no
+/// The right to dispatch for this home. A lock that fails for another reason than being held does
+/// no
 /// harm: every board has one of its own.
-fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<DispatcherLock>> {
-    match DispatcherLock::take(home) {
+fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<FileLock>> {
+    match lock_dispatcher(home) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(refusal("another dispatcher is running for this home").hint(
-            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single tick",
+            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single \
+             tick",
         )),
         Err(error) => {
-            context.printer.warn(
-                format!("could not take the dispatcher lock: {error}"),
-                None,
-            )?;
+            context.warn(format!("could not take the dispatcher lock: {error}"))?;
             Ok(None)
         }
     }
@@ -246,7 +248,7 @@ impl Reporter {
         let sentences = problems.map(ToString::to_string);
         for sentence in sentences.chain(complaints.iter().cloned()) {
             if self.warned.insert(sentence.clone()) {
-                context.printer.warn(sentence, None)?;
+                context.warn(sentence)?;
             }
         }
         Ok(())
@@ -285,23 +287,22 @@ impl Reporter {
 
     /// The same problem is reported once.
     fn complain(&mut self, context: &Context, what: &str, error: Error) -> Result<()> {
-        let error = CommandError::from(error);
-        let (message, hints) = error.words();
-        if self.reported.get(what).is_none_or(|last| last != message) {
-            self.reported.insert(what.to_owned(), message.to_owned());
-            let hint = hints.first().map(String::as_str);
-            context.printer.warn(format!("{what}: {message}"), hint)?;
+        let CommandError { message, hints, .. } = error.into();
+        if self.reported.get(what) != Some(&message) {
+            context.warn(format!("{what}: {message}"))?;
+            if let Some(hint) = hints.first() {
+                context.hint(hint)?;
+            }
+            self.reported.insert(what.to_owned(), message);
         }
         Ok(())
     }
 
     fn warn_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
         if is_stuck && !self.was_stuck {
-            context.printer.warn(
-                "cards are ready, but no worker could be started for a while",
-                Some(
-                    "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
-                ),
+            context.warn("cards are ready, but no worker could be started for a while")?;
+            context.hint(
+                "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
             )?;
         }
         self.was_stuck = is_stuck;
@@ -320,8 +321,8 @@ fn event_line(context: &Context, board: &str, event: &BoardEvent) -> Result<()> 
         "default" => String::new(),
         named => format!("{named}: "),
     };
-    let line = board_event_line(&LocalTime::of(context), event, assignee.as_deref());
-    Ok(context.printer.line(format!("{board}{line}"))?)
+    let line = board_event_line(context, event, assignee.as_deref());
+    context.line(format!("{board}{line}"))
 }
 
 /// What a tick did, if it did anything.
@@ -345,9 +346,7 @@ fn report_line(context: &Context, board: &str, report: &Report) -> Result<()> {
     if parts.is_empty() {
         return Ok(());
     }
-    let time = LocalTime::of(context).minute(jiff::Timestamp::now().as_second());
+    let time = context.minute(jiff::Timestamp::now().as_second());
     let summary = parts.join(" ");
-    Ok(context
-        .printer
-        .line(format!("[{time}] {board}: {summary}"))?)
+    context.line(format!("[{time}] {board}: {summary}"))
 }

@@ -1,22 +1,19 @@
 //! `hermes kanban diagnostics`: cards in distress, the worst first.
 
-use std::process::ExitCode;
-
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::diagnostics::{CardDiagnostics, Severity, diagnose_board};
 use hermes_board::model::TaskId;
 
 use super::cards::{NAME, TITLE, padded};
-use super::session::BoardSession;
+use super::session::Kanban;
 use super::show::{mark, sign_details};
-use crate::context::Context;
+use crate::commands::named;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only diagnostics of at least this severity
-    #[arg(long, value_name = "SEVERITY", value_parser = severity_parser())]
+    #[arg(long, value_name = "SEVERITY", value_parser = named(Severity::ALL.iter().map(|one| (one.as_str(), *one))))]
     severity: Option<Severity>,
     /// Only this card
     #[arg(long, value_name = "ID")]
@@ -26,13 +23,8 @@ pub(super) struct Args {
     json: bool,
 }
 
-fn severity_parser() -> impl TypedValueParser<Value = Severity> {
-    let names = PossibleValuesParser::new(Severity::ALL.iter().map(|severity| severity.as_str()));
-    names.map(|name| Severity::parse(&name).unwrap_or(Severity::Warning))
-}
-
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
     let only = args.task.as_ref();
     let mut cards = diagnose_board(&session.store, only, &session.settings.thresholds)?;
     if let Some(least) = args.severity {
@@ -41,15 +33,14 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         }
         cards.retain(|card| !card.diagnostics.is_empty());
     }
-    let printer = &context.printer;
     if args.json {
-        printer.json(&serde_json::to_value(&cards)?)?;
+        kanban.json(&cards)?;
     } else if cards.is_empty() {
-        printer.line("No active diagnostics on this board.")?;
+        kanban.line("No active diagnostics on this board.")?;
     } else {
-        printer.out(&described(&cards))?;
+        kanban.out(&described(&cards))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn described(cards: &[CardDiagnostics]) -> String {

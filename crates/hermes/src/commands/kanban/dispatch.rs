@@ -1,22 +1,18 @@
 //! `hermes kanban dispatch`: one tick of the board.
 
-use std::process::ExitCode;
-
-use hermes_board::dispatch::{DispatchFlags, TickMode};
+use hermes_board::DispatchFlags;
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
 use hermes_runtime::OrphanSweep;
 
 use super::cards::{NAME, TITLE, joined};
-use super::session::BoardSession;
-use super::times::LocalTime;
-use super::workers::dispatcher;
+use super::session::Kanban;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
@@ -29,8 +25,8 @@ pub(super) struct Args {
 
 /// Limits that outrank the configuration.
 #[derive(Debug, clap::Args)]
-pub(super) struct LimitArgs {
-    /// Most running cards, instead of kanban.max_spawn
+pub(crate) struct LimitArgs {
+    /// Maximum number of running cards, instead of kanban.max_spawn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max: Option<i64>,
     /// Failures after which a card is blocked, instead of kanban.failure_limit
@@ -47,32 +43,29 @@ impl LimitArgs {
     }
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
-    let mut dispatcher = dispatcher(&session, &args.limits.flags());
-    let pass = if args.dry_run {
-        TickMode::DryRun
-    } else {
-        TickMode::Real
-    };
-    let orphans = OrphanSweep::new(context);
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
+    let mut dispatcher = session.dispatcher(&args.limits.flags());
+    let orphans = OrphanSweep::new(kanban);
     dispatcher.workers.after_loss = orphans.after_loss();
-    let report = dispatcher.tick(&mut session.store, pass)?;
+    let report = if args.dry_run {
+        dispatcher.preview(&session.store)?.report
+    } else {
+        dispatcher.tick(&mut session.store)?
+    };
     if args.json {
-        context.printer.json(&serde_json::to_value(&report)?)?;
+        kanban.json(&report)?;
     } else {
         let assignee = dispatcher.limits.default_assignee.as_ref();
         let assignee = assignee.map(Assignee::as_str).unwrap_or_default();
-        context
-            .printer
-            .out(&described(&report, assignee, args.dry_run, &session.time()))?;
+        kanban.out(&described(&report, assignee, args.dry_run, kanban))?;
     }
     orphans.finish();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// What was or would be done.
-fn described(report: &Report, assignee: &str, dry: bool, time: &LocalTime) -> String {
+fn described(report: &Report, assignee: &str, dry: bool, context: &Context) -> String {
     if report.skipped_locked {
         return "Another dispatcher is active on this board; nothing was done.\n".to_owned();
     }
@@ -102,12 +95,12 @@ fn described(report: &Report, assignee: &str, dry: bool, time: &LocalTime) -> St
             if dry { " (dry)" } else { "" }
         ));
     }
-    out.push_str(&reasons(report, assignee, time));
+    out.push_str(&reasons(report, assignee, context));
     out
 }
 
 /// Why cards were assigned or skipped.
-fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
+fn reasons(report: &Report, assignee: &str, context: &Context) -> String {
     let mut out = String::new();
     let mut list = |label: &str, ids: &[TaskId]| {
         if !ids.is_empty() {
@@ -141,12 +134,12 @@ fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
         let label = format!(
             "Held back ({}, until {})",
             guard_words(one.reason),
-            time.minute(one.until)
+            context.minute(one.until)
         );
         list(&label, std::slice::from_ref(&one.task_id));
     }
     for one in &report.skipped_scheduled {
-        let label = format!("Scheduled (for {})", time.minute(one.at));
+        let label = format!("Scheduled (for {})", context.minute(one.at));
         list(&label, std::slice::from_ref(&one.task_id));
     }
     for one in &report.spawn_failed {
@@ -159,7 +152,10 @@ fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
     list("Worker found and recorded", &report.adopted);
     list("Claim prolonged", &report.extended);
     list("Worker could not be terminated", &report.reclaim_deferred);
-    list("Changed by somebody else meanwhile", &report.lost_race);
+    list(
+        "Changed by somebody else in the meantime",
+        &report.lost_race,
+    );
     out
 }
 
@@ -183,7 +179,7 @@ fn guard_words(reason: GuardReason) -> &'static str {
         GuardReason::RateLimitCooldown => "its worker reached a quota",
         GuardReason::BlockerAuth => "its last failure was about quota or permission",
         GuardReason::RecentSuccess => "it was completed recently",
-        GuardReason::ActivePr => "a pull request was named on it",
+        GuardReason::ActivePr => "a pull request was mentioned on it",
         GuardReason::PreviousWorkerAlive => "a worker of its last attempt is still running",
     }
 }

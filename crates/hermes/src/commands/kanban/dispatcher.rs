@@ -8,20 +8,21 @@ use crate::error::Result;
 
 /// Warns that a ready card will wait, and says how to change that.
 pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
-    let printer = session.printer();
     if !any_gateway_runs(session)? {
         if hermes_fs::FileLock::is_held(&session.home.dispatcher_lock()).unwrap_or(false) {
             // A dispatcher of its own.
             return Ok(());
         }
-        printer.warn(
-            "no dispatcher is running, so no worker is started for this card yet",
-            Some("`hermes kanban daemon` dispatches continuously, `hermes kanban dispatch` once"),
+        session.warn("no dispatcher is running, so no worker is started for this card yet")?;
+        session.hint(
+            "`hermes kanban daemon` dispatches continuously, `hermes kanban dispatch` once",
         )?;
     } else if !session.settings.dispatch_in_gateway {
-        printer.warn(
+        session.warn(
             "kanban.dispatch_in_gateway is off, so the gateway starts no worker for this card",
-            Some("`hermes config set kanban.dispatch_in_gateway true`, then restart the gateway"),
+        )?;
+        session.hint(
+            "`hermes config set kanban.dispatch_in_gateway true`, then restart the gateway",
         )?;
     }
     Ok(())
@@ -29,7 +30,7 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
 
 /// All profiles share the boards, so the gateway of any of them will do.
 fn any_gateway_runs(session: &BoardSession<'_>) -> Result<bool> {
-    let location = &session.context.location;
+    let location = &session.location;
     if gateway_pid(&location.home).is_some() {
         return Ok(true);
     }

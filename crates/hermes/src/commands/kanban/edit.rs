@@ -1,28 +1,25 @@
 //! `hermes kanban edit`: the result of a finished card, and the checks of one that nobody works on.
 
-use std::process::ExitCode;
-
 use hermes_board::ResultEdit;
 use hermes_board::model::TaskId;
 
 use super::checks;
 use super::complete::metadata;
-use super::session::{BoardSession, usage};
-use crate::context::Context;
+use super::session::{Kanban, usage};
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// New result of a finished card
     #[arg(long, value_name = "TEXT")]
     #[arg(required_unless_present_any = ["checks", "check_file", "no_checks"])]
     result: Option<String>,
-    /// New summary; the result if not given
+    /// New summary (default: the result)
     #[arg(long, value_name = "TEXT", requires = "result")]
     summary: Option<String>,
-    /// Facts for programs, a JSON object
+    /// Machine-readable facts, a JSON object
     #[arg(long, value_name = "JSON", requires = "result")]
     metadata: Option<String>,
     #[command(flatten)]
@@ -32,7 +29,7 @@ pub(super) struct Args {
     no_checks: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     if args.no_checks && args.checks.is_given() {
         return Err(usage("--no-checks cannot be given together with checks"));
     }
@@ -46,13 +43,12 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         }),
         None => None,
     };
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     if let Some(edit) = &result {
         session.store.edit_result(&args.id, edit)?;
     }
     if changes_checks {
         session.store.set_checks(&args.id, &checks)?;
     }
-    context.printer.line(format!("Edited {}", args.id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Edited {}", args.id))
 }

@@ -14,10 +14,10 @@ use hermes_board::store::BoardStore;
 use hermes_proc::{EndSignal, EndSignals, first_readable};
 
 use super::cards::{NAME, padded, particulars};
-use super::session::{BoardSession, usage};
-use super::times::LocalTime;
+use super::session::{BoardSession, Kanban, usage};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
+use crate::signal_watch::listen_for_signals;
 use crate::ui::one_line;
 
 /// Shortest pause between two queries.
@@ -28,56 +28,53 @@ const MOST_PAUSE: f64 = 3600.0;
 const BATCH: u32 = 200;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct TailArgs {
+pub(crate) struct TailArgs {
     /// The card
     id: TaskId,
-    /// Seconds between two queries
+    /// Seconds between queries
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     interval: f64,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct WatchArgs {
-    /// Only cards of this profile or lane
+pub(crate) struct WatchArgs {
+    /// Only cards assigned to this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Only cards of this namespace
+    /// Only cards in this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     /// Only events of these kinds, separated by commas
     #[arg(long, value_name = "KINDS")]
     kinds: Option<String>,
-    /// Seconds between two queries
+    /// Seconds between queries
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     interval: f64,
 }
 
-pub(super) fn tail(args: &TailArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn tail(args: &TailArgs, kanban: &Kanban<'_>) -> Result<ExitCode> {
     let pause = pause(args.interval)?;
-    let session = BoardSession::open(context, board)?;
+    let session = kanban.open()?;
     session.task(&args.id)?;
     let query = EventQuery {
         task: Some(args.id.clone()),
         ..EventQuery::default()
     };
-    let time = session.time();
-    let listening = listen()?;
-    context
-        .printer
-        .line(format!("Events of {}. Ctrl-C to stop.", args.id))?;
+    let listening = listen_for_signals()?;
+    kanban.line(format!("Events of {}. Ctrl-C to stop.", args.id))?;
     follow(&session, query, pause, &listening, |event| {
-        Ok(context.printer.line(format!(
+        kanban.line(format!(
             "[{}] {}{}",
-            time.minute(event.created_at),
+            kanban.minute(event.created_at),
             one_line(&event.kind, NAME),
             particulars(event.payload.as_ref())
-        ))?)
+        ))
     })
 }
 
-pub(super) fn watch(args: &WatchArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn watch(args: &WatchArgs, kanban: &Kanban<'_>) -> Result<ExitCode> {
     let pause = pause(args.interval)?;
-    let session = BoardSession::open(context, board)?;
+    let session = kanban.open()?;
     let kinds = args.kinds.as_deref().unwrap_or_default().split(',');
     let query = EventQuery {
         after: session.store.latest_event_id()?,
@@ -93,24 +90,20 @@ pub(super) fn watch(args: &WatchArgs, context: &Context, board: Option<&str>) ->
         tenant: args.tenant.clone(),
         ..EventQuery::default()
     };
-    let time = session.time();
-    let listening = listen()?;
-    context
-        .printer
-        .line("Watching the board. Ctrl-C to stop.")?;
+    let listening = listen_for_signals()?;
+    kanban.line("Watching the board. Ctrl-C to stop.")?;
     let mut assignees = HashMap::new();
     follow(&session, query, pause, &listening, |event| {
         let assignee = assignee_of(&session, event, &mut assignees)?;
-        let line = board_event_line(&time, event, assignee.as_deref());
-        Ok(context.printer.line(line)?)
+        kanban.line(board_event_line(kanban, event, assignee.as_deref()))
     })
 }
 
 /// An event of a board.
-pub(super) fn board_event_line(time: &LocalTime, event: &Event, assignee: Option<&str>) -> String {
+pub(super) fn board_event_line(context: &Context, event: &Event, assignee: Option<&str>) -> String {
     format!(
         "[{}] {} {} (@{}){}",
-        time.minute(event.created_at),
+        context.minute(event.created_at),
         padded(&one_line(event.task_id.as_str(), NAME), 10),
         padded(&one_line(&event.kind, NAME), 18),
         one_line(assignee.unwrap_or("-"), NAME),
@@ -157,7 +150,7 @@ fn follow(
         match listening.take() {
             None => {}
             Some(EndSignal::Interrupt) => {
-                session.printer().line("\n(stopped)")?;
+                session.line("\n(stopped)")?;
                 return Ok(ExitCode::SUCCESS);
             }
             Some(signal) => return Ok(ExitCode::from(signal.exit_code())),
@@ -184,12 +177,6 @@ fn drain(
             None => return Ok(query.after.max(newest)),
         }
     }
-}
-
-fn listen() -> Result<EndSignals> {
-    EndSignals::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for signals: {error}"))
-    })
 }
 
 fn pause(seconds: f64) -> Result<Duration> {

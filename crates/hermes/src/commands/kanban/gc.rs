@@ -1,32 +1,29 @@
 //! `hermes kanban gc`: garbage collection.
 
-use std::process::ExitCode;
-
 use hermes_board::files::{Retention, collect_garbage};
 
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Days that events of finished cards are kept
+pub(crate) struct Args {
+    /// Days to keep events of finished cards
     #[arg(
         long = "event-retention-days",
         value_name = "DAYS",
         default_value_t = 30
     )]
     events: u32,
-    /// Days that logs and exit records of workers are kept
+    /// Days to keep logs and exit records of workers
     #[arg(long = "log-retention-days", value_name = "DAYS", default_value_t = 30)]
     logs: u32,
-    /// Days that archived boards are kept; for ever if not given
+    /// Days to keep archived boards; forever if not given
     #[arg(long = "archive-retention-days", value_name = "DAYS")]
     archives: Option<u32>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     let retention = Retention {
         event_days: args.events,
         log_days: args.logs,
@@ -48,8 +45,5 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             parts.push(format!("{count} {what}"));
         }
     }
-    context
-        .printer
-        .line(format!("GC complete: {} removed", parts.join(", ")))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("GC complete: {} removed", parts.join(", ")))
 }

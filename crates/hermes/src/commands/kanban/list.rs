@@ -1,9 +1,7 @@
 //! `hermes kanban list`: cards one after another, however many there are.
 
 use std::io::Write;
-use std::process::ExitCode;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::boards::Listed;
 use hermes_board::model::{LinkedTask, Status};
 use hermes_board::store::BoardStore;
@@ -12,22 +10,23 @@ use serde::Serializer;
 use serde::ser::SerializeSeq;
 
 use super::cards::card_line;
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, author};
+use crate::commands::named;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Only cards of the profile in use
+pub(crate) struct Args {
+    /// Only cards assigned to the current profile
     #[arg(long)]
     mine: bool,
-    /// Only cards of this profile or lane
+    /// Only cards assigned to this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
     /// Only cards with this status
-    #[arg(long, value_name = "STATUS", value_parser = status_parser())]
+    #[arg(long, value_name = "STATUS", value_parser = named(Status::ALL.iter().map(|one| (one.as_str(), *one))))]
     status: Option<Status>,
-    /// Only cards of this namespace
+    /// Only cards in this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     /// Only cards that this session created
@@ -36,8 +35,8 @@ pub(super) struct Args {
     /// Include archived cards
     #[arg(long)]
     archived: bool,
-    /// Order
-    #[arg(long, value_name = "ORDER", value_parser = sort_parser())]
+    /// Sort order
+    #[arg(long, value_name = "ORDER", value_parser = named(SortOrder::ALL.iter().map(|one| (one.as_str(), *one))))]
     sort: Option<SortOrder>,
     /// Only cards of this template
     #[arg(long, value_name = "ID")]
@@ -56,35 +55,24 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The nine that can be asked for.
-pub(super) fn status_parser() -> impl TypedValueParser<Value = Status> {
-    let names = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.as_str()));
-    names.map(|name| Status::from_database(&name))
-}
-
-fn sort_parser() -> impl TypedValueParser<Value = SortOrder> {
-    let names = PossibleValuesParser::new(SortOrder::ALL.iter().map(|order| order.as_str()));
-    names.map(|name| SortOrder::parse(&name).unwrap_or(SortOrder::Priority))
-}
-
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     // What waits for nothing any more shows as ready, dispatcher or not.
-    let limit = session.settings.failure_limit;
+    let limit = session.settings.limits.failure_limit;
     session.store.promote_satisfied(limit)?;
     let query = query(args, &session);
-    let mut out = context.printer.stream();
+    let mut out = kanban.printer.stream();
     if args.json {
         print_json(&session, &query, &mut out)?;
     } else {
         print_lines(&session, &query, &mut out)?;
     }
     out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn query(args: &Args, session: &BoardSession<'_>) -> ListQuery {
-    let mine = || args.mine.then(|| session.author());
+    let mine = || args.mine.then(|| author(session));
     ListQuery {
         assignee: args.assignee.clone().or_else(mine),
         status: args.status,
@@ -112,12 +100,11 @@ fn print_json(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Writ
 fn print_lines(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Write) -> Result<()> {
     let boards = session.home.list(Listed::Active)?.len();
     if boards > 1 {
-        let others = boards - 1;
+        let others = counted(boards - 1, "other board");
+        let slug = &session.store.board().slug;
         writeln!(
             out,
-            "Board: {} ({others} other board{}: `hermes kanban boards list`)\n",
-            session.store.board().slug,
-            if others == 1 { "" } else { "s" }
+            "Board: {slug} ({others}: `hermes kanban boards list`)\n"
         )?;
     }
     let mut any = false;

@@ -42,14 +42,13 @@ mod times;
 mod triage;
 mod unblock;
 mod why;
-mod workers;
 
 use std::process::ExitCode;
 
 pub(in crate::commands) use live::{Looking, accompany};
-pub(in crate::commands) use session::BoardSession;
-pub(in crate::commands) use workers::plain_dispatcher as dispatcher;
+pub(in crate::commands) use session::{BoardSession, Kanban};
 
+use super::{NoArgs, exit};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -62,154 +61,110 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! { Kanban<'_>;
     /// Create the database of the board, or check the existing one
-    Init,
+    Init(NoArgs) => init::run,
     /// Manage boards: list, create, switch, archive
-    Boards(boards::Args),
+    Boards(boards::Args) => boards::run,
     /// Create a card
-    Create(Box<create::Args>),
+    Create(Box<create::Args>) => create::run,
     /// Create cards for parallel workers, a verifier and a synthesizer
-    Swarm(swarm::Args),
+    Swarm(swarm::Args) => swarm::run,
     /// List cards
     #[command(visible_alias = "ls")]
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Show the whole board, updated live
-    Board(live::Args),
-    /// Show one card with everything that belongs to it
-    Show(show::Args),
+    Board(live::Args) => live::run,
+    /// Show one card with all its details
+    Show(show::Args) => show::run,
     /// Assign a card to a profile, or to nobody
-    Assign(assign::Args),
+    Assign(assign::Args) => assign::run,
     /// Reclaim a running card; its worker is terminated
-    Reclaim(reclaim::Args),
+    Reclaim(reclaim::Args) => reclaim::run,
     /// Assign a card to another profile, even while it is running
-    Reassign(reclaim::ReassignArgs),
+    Reassign(reclaim::ReassignArgs) => reclaim::reassign,
     /// Make a card wait for another
-    Link(links::Args),
+    Link(links::Args) => links::link,
     /// Remove a link between two cards
-    Unlink(links::Args),
+    Unlink(links::Args) => links::unlink,
     /// Claim a ready card to work on it yourself
-    Claim(claim::Args),
+    Claim(claim::Args) => claim::run,
     /// Comment on a card
-    Comment(comment::Args),
+    Comment(comment::Args) => comment::run,
     /// Attach a file to a card
-    Attach(attachments::AttachArgs),
+    Attach(attachments::AttachArgs) => attachments::attach,
     /// List the files attached to a card
-    Attachments(attachments::ListArgs),
+    Attachments(attachments::ListArgs) => attachments::list,
     /// Remove an attached file
-    AttachRm(attachments::RemoveArgs),
+    AttachRm(attachments::RemoveArgs) => attachments::remove,
     /// Complete cards
-    Complete(complete::Args),
-    /// Change the result of a finished card, or the checks of one that nobody works on
-    Edit(edit::Args),
+    Complete(complete::Args) => complete::run,
+    /// Change the result of a finished card, or the checks of one that nobody is working on
+    Edit(edit::Args) => edit::run,
     /// Block cards until somebody unblocks them
-    Block(block::Args),
+    Block(block::Args) => block::run,
     /// Schedule cards for later, or until somebody unblocks them
-    Schedule(schedule::Args),
+    Schedule(schedule::Args) => schedule::run,
     /// Unblock blocked or scheduled cards
-    Unblock(unblock::Args),
+    Unblock(unblock::Args) => unblock::run,
     /// Promote waiting or blocked cards by hand
-    Promote(promote::Args),
+    Promote(promote::Args) => promote::run,
     /// Archive cards, or delete archived ones
-    Archive(archive::Args),
-    /// Print what happens to one card
-    Tail(follow::TailArgs),
-    /// Print what happens on the board
-    Watch(follow::WatchArgs),
+    Archive(archive::Args) => archive::run,
+    /// Follow the events of one card
+    Tail(follow::TailArgs) => follow::tail,
+    /// Follow the events of the board
+    Watch(follow::WatchArgs) => follow::watch,
     /// Run one tick: reclaim stuck cards, start workers for ready ones
-    Dispatch(dispatch::Args),
+    Dispatch(dispatch::Args) => dispatch::run,
     /// Explain what a dispatcher would do with a card
-    Why(why::Args),
-    /// Dispatch on all boards continuously, where no gateway does
-    Daemon(daemon::Args),
+    Why(why::Args) => why::run,
+    /// Dispatch continuously on all boards, when no gateway does
+    Daemon(daemon::Args) => daemon::run,
     /// Count cards
-    Stats(stats::Args),
+    Stats(stats::Args) => stats::run,
     /// Subscribe a chat to a card
-    NotifySubscribe(notify::SubscribeArgs),
-    /// List the subscriptions of chats
-    NotifyList(notify::ListArgs),
+    NotifySubscribe(notify::SubscribeArgs) => notify::subscribe,
+    /// List chat subscriptions
+    NotifyList(notify::ListArgs) => notify::list,
     /// Unsubscribe a chat from a card
-    NotifyUnsubscribe(notify::UnsubscribeArgs),
+    NotifyUnsubscribe(notify::UnsubscribeArgs) => notify::unsubscribe,
     /// Print the output of a card's worker
-    Log(log::Args),
+    Log(log::Args) => log::run,
     /// List the attempts at a card
-    Runs(runs::Args),
+    Runs(runs::Args) => runs::run,
     /// Record a heartbeat for a running card
-    Heartbeat(heartbeat::Args),
+    Heartbeat(heartbeat::Args) => heartbeat::run,
     /// List assignees and their cards
-    Assignees(assignees::Args),
-    /// Print the text that the worker of a card reads
-    Context(context::Args),
+    Assignees(assignees::Args) => assignees::run,
+    /// Print the text that a card's worker reads
+    Context(context::Args) => context::run,
     /// Let a model specify cards in triage
-    Specify(triage::Args),
+    Specify(triage::Args) => triage::specify,
     /// Let a model split cards in triage among the profiles
-    Decompose(triage::Args),
-    /// List problems of cards
+    Decompose(triage::Args) => triage::decompose,
+    /// List problems with cards
     #[command(visible_alias = "diag")]
-    Diagnostics(diagnostics::Args),
+    Diagnostics(diagnostics::Args) => diagnostics::run,
     /// Collect garbage: old events, logs, workspaces
-    Gc(gc::Args),
+    Gc(gc::Args) => gc::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let board = args.board.as_deref();
     let Some(verb) = &args.verb else {
-        return help(context);
+        return exit(help(context));
     };
     context.start_logging();
-    match verb {
-        Verb::Init => init::run(context, board),
-        Verb::Boards(args) => boards::run(args, context),
-        Verb::Create(args) => create::run(args, context, board),
-        Verb::Swarm(args) => swarm::run(args, context, board),
-        Verb::List(args) => list::run(args, context, board),
-        Verb::Board(args) => live::run(args, context, board),
-        Verb::Show(args) => show::run(args, context, board),
-        Verb::Assign(args) => assign::run(args, context, board),
-        Verb::Reclaim(args) => reclaim::run(args, context, board),
-        Verb::Reassign(args) => reclaim::reassign(args, context, board),
-        Verb::Link(args) => links::link(args, context, board),
-        Verb::Unlink(args) => links::unlink(args, context, board),
-        Verb::Claim(args) => claim::run(args, context, board),
-        Verb::Comment(args) => comment::run(args, context, board),
-        Verb::Attach(args) => attachments::attach(args, context, board),
-        Verb::Attachments(args) => attachments::list(args, context, board),
-        Verb::AttachRm(args) => attachments::remove(args, context, board),
-        Verb::Complete(args) => complete::run(args, context, board),
-        Verb::Edit(args) => edit::run(args, context, board),
-        Verb::Block(args) => block::run(args, context, board),
-        Verb::Schedule(args) => schedule::run(args, context, board),
-        Verb::Unblock(args) => unblock::run(args, context, board),
-        Verb::Promote(args) => promote::run(args, context, board),
-        Verb::Archive(args) => archive::run(args, context, board),
-        Verb::Tail(args) => follow::tail(args, context, board),
-        Verb::Watch(args) => follow::watch(args, context, board),
-        Verb::Dispatch(args) => dispatch::run(args, context, board),
-        Verb::Why(args) => why::run(args, context, board),
-        Verb::Daemon(args) => daemon::run(args, context, board),
-        Verb::Stats(args) => stats::run(args, context, board),
-        Verb::NotifySubscribe(args) => notify::subscribe(args, context, board),
-        Verb::NotifyList(args) => notify::list(args, context, board),
-        Verb::NotifyUnsubscribe(args) => notify::unsubscribe(args, context, board),
-        Verb::Log(args) => log::run(args, context, board),
-        Verb::Runs(args) => runs::run(args, context, board),
-        Verb::Heartbeat(args) => heartbeat::run(args, context, board),
-        Verb::Assignees(args) => assignees::run(args, context, board),
-        Verb::Context(args) => context::run(args, context, board),
-        Verb::Specify(args) => triage::specify(args, context, board),
-        Verb::Decompose(args) => triage::decompose(args, context, board),
-        Verb::Diagnostics(args) => diagnostics::run(args, context, board),
-        Verb::Gc(args) => gc::run(args, context, board),
-    }
+    let board = args.board.as_deref();
+    verb.run(&Kanban { context, board })
 }
 
 /// Without a subcommand, print which there are.
-fn help(context: &Context) -> Result<ExitCode> {
-    let mut tree = crate::cli::command();
+fn help(context: &Context) -> Result<()> {
+    let mut tree = (context.command_tree)();
     tree.build();
-    if let Some(kanban) = tree.find_subcommand_mut("kanban") {
-        context.printer.out(&kanban.render_help().to_string())?;
+    match tree.find_subcommand_mut("kanban") {
+        Some(kanban) => context.out(&kanban.render_help().to_string()),
+        None => Ok(()),
     }
-    Ok(ExitCode::SUCCESS)
 }

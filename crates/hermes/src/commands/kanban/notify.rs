@@ -1,14 +1,11 @@
 //! `hermes kanban notify-subscribe`, `notify-list` and `notify-unsubscribe`: chats that follow cards.
 
-use std::process::ExitCode;
-
 use hermes_board::model::TaskId;
 use hermes_board::{ChatAddress, NewSubscription};
 use hermes_home::ProfileName;
 
 use super::cards::{NAME, padded};
-use super::session::{BoardSession, usage};
-use crate::context::Context;
+use super::session::{Kanban, usage};
 use crate::error::Result;
 use crate::ui::one_line;
 
@@ -26,7 +23,7 @@ struct ChatArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct SubscribeArgs {
+pub(crate) struct SubscribeArgs {
     /// The card
     id: TaskId,
     #[command(flatten)]
@@ -34,13 +31,13 @@ pub(super) struct SubscribeArgs {
     /// User who subscribes
     #[arg(long, value_name = "ID")]
     user_id: Option<String>,
-    /// Profile whose gateway notifies the chat; the one in use if not given
+    /// Profile whose gateway notifies the chat (default: the current one)
     #[arg(long, value_name = "NAME")]
     notifier_profile: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct ListArgs {
+pub(crate) struct ListArgs {
     /// Only subscriptions to this card
     id: Option<TaskId>,
     /// Print JSON
@@ -49,7 +46,7 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct UnsubscribeArgs {
+pub(crate) struct UnsubscribeArgs {
     /// The card
     id: TaskId,
     #[command(flatten)]
@@ -71,36 +68,27 @@ impl ChatArgs {
     }
 }
 
-pub(super) fn subscribe(
-    args: &SubscribeArgs,
-    context: &Context,
-    board: Option<&str>,
-) -> Result<ExitCode> {
+pub(super) fn subscribe(args: &SubscribeArgs, kanban: &Kanban<'_>) -> Result<()> {
     let chat = args.chat.address()?;
-    let current = || context.current.as_ref().map(ProfileName::to_string);
-    let mut session = BoardSession::open(context, board)?;
+    let current = || kanban.current.as_ref().map(ProfileName::to_string);
+    let mut session = kanban.open()?;
     let new = NewSubscription {
         chat,
         user_id: args.user_id.clone(),
         notifier_profile: args.notifier_profile.clone().or_else(current),
     };
     session.store.subscribe(&args.id, &new)?;
-    context
-        .printer
-        .line(format!("Subscribed {} to {}", shown(&new.chat), args.id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Subscribed {} to {}", shown(&new.chat), args.id))
 }
 
-pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn list(args: &ListArgs, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
     let subscriptions = session.store.subscriptions(args.id.as_ref())?;
-    let printer = &context.printer;
     if args.json {
-        printer.json(&serde_json::to_value(&subscriptions)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&subscriptions);
     }
     if subscriptions.is_empty() {
-        printer.line("(no subscriptions)")?;
+        kanban.line("(no subscriptions)")?;
     }
     for one in &subscriptions {
         let chat = ChatAddress {
@@ -110,7 +98,7 @@ pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> R
         };
         let owner = one.notifier_profile.as_deref();
         let owner = owner.map(|owner| format!("  owner={}", one_line(owner, NAME)));
-        printer.line(format!(
+        kanban.line(format!(
             "  {}  {}  (since event {}){}",
             padded(&one_line(one.task_id.as_str(), NAME), 10),
             shown(&chat),
@@ -118,21 +106,14 @@ pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> R
             owner.unwrap_or_default()
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-pub(super) fn unsubscribe(
-    args: &UnsubscribeArgs,
-    context: &Context,
-    board: Option<&str>,
-) -> Result<ExitCode> {
+pub(super) fn unsubscribe(args: &UnsubscribeArgs, kanban: &Kanban<'_>) -> Result<()> {
     let chat = args.chat.address()?;
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     session.store.unsubscribe(&args.id, &chat)?;
-    context
-        .printer
-        .line(format!("Unsubscribed {} from {}", shown(&chat), args.id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Unsubscribed {} from {}", shown(&chat), args.id))
 }
 
 /// `platform:chat`, or `platform:chat:thread`.

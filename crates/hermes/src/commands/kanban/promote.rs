@@ -1,18 +1,15 @@
 //! `hermes kanban promote`.
 
-use std::process::ExitCode;
-
 use hermes_board::model::TaskId;
 use hermes_board::store::{BoardStore, PromoteRequest};
 use serde_json::{Value, json};
 
 use super::block::{all, because, reason};
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, author};
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Reason
@@ -31,10 +28,10 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let reason = reason(&args.reason);
-    let mut session = BoardSession::open(context, board)?;
-    let actor = session.author();
+    let mut session = kanban.open()?;
+    let actor = author(kanban);
     let request = |id: &TaskId| PromoteRequest {
         task: id.clone(),
         actor: actor.clone(),
@@ -54,7 +51,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         } else {
             format!("Promoted {id} -> ready{why}")
         };
-        Ok(session.printer().line(line)?)
+        session.line(line)
     })
 }
 
@@ -63,7 +60,7 @@ fn as_json(
     session: &mut BoardSession<'_>,
     ids: &[TaskId],
     request: &dyn Fn(&TaskId) -> PromoteRequest,
-) -> Result<ExitCode> {
+) -> Result<()> {
     let mut seen: Vec<&TaskId> = Vec::new();
     let mut results: Vec<Value> = Vec::new();
     let mut failed = false;
@@ -88,10 +85,6 @@ fn as_json(
         Ok([only]) => only,
         Err(several) => Value::Array(several),
     };
-    session.printer().json(&value)?;
-    if failed {
-        Err(CommandError::silent())
-    } else {
-        Ok(ExitCode::SUCCESS)
-    }
+    session.json(&value)?;
+    CommandError::silent_unless(!failed)
 }

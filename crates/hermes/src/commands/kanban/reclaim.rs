@@ -1,20 +1,17 @@
 //! `hermes kanban reclaim` and `reassign`: running cards made ready again.
 
-use std::process::ExitCode;
-
-use hermes_board::dispatch::{DispatchFlags, Reclaimed};
+use hermes_board::DispatchFlags;
+use hermes_board::dispatch::Reclaimed;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 use hermes_runtime::OrphanSweep;
 
 use super::assign;
-use super::session::{BoardSession, refusal};
-use super::workers::dispatcher;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, refusal};
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Reason
@@ -23,7 +20,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct ReassignArgs {
+pub(crate) struct ReassignArgs {
     /// The card
     id: TaskId,
     /// Profile or lane; none, - or null for no assignee
@@ -37,37 +34,31 @@ pub(super) struct ReassignArgs {
     reason: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     reclaim_card(&mut session, &args.id, args.reason.as_deref())?;
-    context.printer.line(format!("Reclaimed {}", args.id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Reclaimed {}", args.id))
 }
 
-pub(super) fn reassign(
-    args: &ReassignArgs,
-    context: &Context,
-    board: Option<&str>,
-) -> Result<ExitCode> {
+pub(super) fn reassign(args: &ReassignArgs, kanban: &Kanban<'_>) -> Result<()> {
     let assignee = assign::parse(&args.assignee)?;
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     let task = session.task(&args.id)?;
     if args.reclaim && task.claim_lock.is_some() {
         reclaim_card(&mut session, &args.id, args.reason.as_deref())?;
     }
     session.store.assign(&args.id, assignee.as_ref())?;
-    context.printer.line(format!(
+    kanban.line(format!(
         "Reassigned {} to {}",
         args.id,
         assign::shown(assignee.as_ref())
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// Terminates the worker of a card, if it runs on this machine, and makes the card ready.
 fn reclaim_card(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
-    let mut dispatcher = dispatcher(session, &DispatchFlags::default());
-    let orphans = OrphanSweep::new(session.context);
+    let mut dispatcher = session.dispatcher(&DispatchFlags::default());
+    let orphans = OrphanSweep::new(session);
     dispatcher.workers.after_loss = orphans.after_loss();
     let outcome = dispatcher.reclaim(&mut session.store, id, reason)?;
     orphans.finish();
@@ -81,6 +72,8 @@ fn reclaim_card(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str
             ))
             .hint("terminate it as the user it runs as, and try again"))
         }
-        Reclaimed::LostRace => Err(refusal(format!("somebody else changed {id} meanwhile"))),
+        Reclaimed::LostRace => Err(refusal(format!(
+            "somebody else changed {id} in the meantime"
+        ))),
     }
 }

@@ -1,16 +1,12 @@
 //! `hermes kanban runs`: the attempts at a card.
 
-use std::process::ExitCode;
-
-use hermes_board::Error;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 
 use super::cards::{NAME, padded};
-use super::session::BoardSession;
+use super::session::Kanban;
 use super::show::{FilterArgs, outcome};
 use super::times::elapsed;
-use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
 
@@ -18,7 +14,7 @@ use crate::ui::one_line;
 const HANDOFF: usize = 100;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     #[command(flatten)]
@@ -28,26 +24,17 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let filter = args.filter.filter()?;
-    let session = BoardSession::open(context, board)?;
-    if session.store.task(&args.id)?.is_none() {
-        return Err(Error::UnknownTask {
-            id: args.id.clone(),
-        }
-        .into());
-    }
+    let session = kanban.open()?;
+    session.task(&args.id)?;
     let runs = session.store.runs(&args.id, filter.as_ref())?;
-    let printer = &context.printer;
     if args.json {
-        printer.json(&serde_json::to_value(&runs)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&runs);
     }
     if runs.is_empty() {
-        printer.line(format!("(no runs yet for {})", args.id))?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.line(format!("(no runs yet for {})", args.id));
     }
-    let time = session.time();
     let now = session.store.now();
     let mut out = format!(
         "{:3}  {:12}  {:16}  {:>8}  STARTED\n",
@@ -60,7 +47,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             padded(&outcome(run), 12),
             padded(&one_line(profile, NAME), 16),
             elapsed(run.ended_at.unwrap_or(now) - run.started_at),
-            time.minute(run.started_at)
+            kanban.minute(run.started_at)
         ));
         for (sign, text) in [("→", &run.summary), ("✖", &run.error)] {
             if let Some(line) = text.as_deref().and_then(|text| text.trim().lines().next()) {
@@ -68,6 +55,5 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             }
         }
     }
-    printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    kanban.out(&out)
 }

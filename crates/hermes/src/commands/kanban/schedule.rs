@@ -1,14 +1,11 @@
 //! `hermes kanban schedule`: scheduling cards for later.
 
-use std::process::ExitCode;
-
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::{BoardStore, ScheduleRequest};
 
 use super::block::{all, announce, because, reason};
-use super::session::{BoardSession, usage};
+use super::session::{Kanban, usage};
 use super::times::parse_moment;
-use crate::context::Context;
 use crate::error::Result;
 
 /// Statuses from which cards can be scheduled.
@@ -20,7 +17,7 @@ const PARKABLE: &[Status] = &[
 ];
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Reason; also added as a comment
@@ -33,13 +30,13 @@ pub(super) struct Args {
     at: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let at = match args.at.as_deref().map(parse_moment).transpose() {
         Ok(at) => at,
         Err(error) => return Err(usage(format!("--at: {error}"))),
     };
     let reason = reason(&args.reason);
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     session.for_each(&all(&args.id, &args.ids), |session, id| {
         announce(session, id, "SCHEDULED", reason.as_deref(), PARKABLE)?;
         session.store.schedule(&ScheduleRequest {
@@ -48,12 +45,12 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             at,
             expected_run: session.own_run(id),
         })?;
-        let until = at.map(|at| format!(" until {}", session.time().minute(at)));
+        let until = at.map(|at| format!(" until {}", session.minute(at)));
         let line = format!(
             "Scheduled {id}{}{}",
             until.unwrap_or_default(),
             because(reason.as_deref())
         );
-        Ok(session.printer().line(line)?)
+        session.line(line)
     })
 }

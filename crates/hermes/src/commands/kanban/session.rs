@@ -1,23 +1,85 @@
 //! What every command of the board works with: the open board and its settings.
 
-use std::process::ExitCode;
+use std::ops::Deref;
 
 use hermes_board::boards::{Board, BoardHome};
+use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{BoardOptions, CheckDepth, Error, KanbanSettings, SqliteBoard, WorkerVariables};
+use hermes_board::{
+    BoardOptions, CheckDepth, DispatchFlags, Error, KanbanSettings, SqliteBoard, WorkerVariables,
+};
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
+use hermes_runtime::{dispatch_settings, kanban_settings, worker_setup};
 
-use super::times::LocalTime;
 use crate::context::Context;
-use crate::error::{CommandError, Kind, Result};
-use crate::ui::Printer;
-pub(super) use hermes_runtime::kanban_settings as settings;
+use crate::error::{CommandError, Result};
 
 /// Author where no profile is known.
 const DEFAULT_AUTHOR: &str = "user";
+
+/// A call of `hermes kanban`: its context, and the board that it names.
+pub(crate) struct Kanban<'a> {
+    pub(in crate::commands) context: &'a Context,
+    pub(in crate::commands) board: Option<&'a str>,
+}
+
+impl Deref for Kanban<'_> {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        self.context
+    }
+}
+
+impl<'a> Kanban<'a> {
+    /// A call for the current board.
+    pub(in crate::commands) fn of(context: &'a Context) -> Self {
+        let board = None;
+        Self { context, board }
+    }
+
+    /// Where boards are.
+    pub(super) fn home(&self) -> BoardHome {
+        BoardHome::resolve(&self.env, &self.location)
+    }
+
+    /// Opens the board, creating its database if there is none.
+    pub(in crate::commands) fn open(&self) -> Result<BoardSession<'a>> {
+        self.open_checked(CheckDepth::WhenDue)
+    }
+
+    /// As [`Self::open`], checking the file this thoroughly.
+    pub(super) fn open_checked(&self, check: CheckDepth) -> Result<BoardSession<'a>> {
+        let home = self.home();
+        Ok(BoardSession {
+            context: self.context,
+            settings: kanban_settings(self),
+            store: self.open_board(&home.select(self.board)?, check)?,
+            home,
+        })
+    }
+
+    /// Opens one board.
+    pub(super) fn open_board(&self, board: &Board, check: CheckDepth) -> Result<SqliteBoard> {
+        let options = BoardOptions {
+            check,
+            ..kanban_settings(self).board_options(&self.env)
+        };
+        SqliteBoard::open(board, &options).map_err(|error| {
+            let mut error = CommandError::from(error);
+            error.message = format!("could not initialize database: {}", error.message);
+            error
+        })
+    }
+
+    /// Whether there is a profile of this name.
+    pub(super) fn is_profile(&self, name: &str) -> bool {
+        ProfileName::parse(name).is_ok_and(|name| existing(&self.location, &name).is_ok())
+    }
+}
 
 /// An open board with its settings.
 pub(in crate::commands) struct BoardSession<'a> {
@@ -27,36 +89,20 @@ pub(in crate::commands) struct BoardSession<'a> {
     pub(in crate::commands) store: SqliteBoard,
 }
 
-impl<'a> BoardSession<'a> {
-    /// Opens the board of a command, creating its database if there is none.
-    pub(in crate::commands) fn open(context: &'a Context, board: Option<&str>) -> Result<Self> {
-        Self::open_checked(context, board, CheckDepth::WhenDue)
-    }
+impl Deref for BoardSession<'_> {
+    type Target = Context;
 
-    /// As [`Self::open`], checking the file this thoroughly.
-    pub(super) fn open_checked(
-        context: &'a Context,
-        board: Option<&str>,
-        check: CheckDepth,
-    ) -> Result<Self> {
-        let home = BoardHome::resolve(&context.env, &context.location);
-        let board = home.select(board)?;
-        let settings = settings(context);
-        let store = open(context, &board, &settings, check)?;
-        Ok(Self {
-            context,
-            home,
-            settings,
-            store,
-        })
+    fn deref(&self) -> &Context {
+        self.context
     }
+}
 
-    pub(super) fn printer(&self) -> &Printer {
-        &self.context.printer
-    }
-
-    pub(super) fn time(&self) -> LocalTime {
-        LocalTime::of(self.context)
+impl BoardSession<'_> {
+    /// A dispatcher for the board, with flags over the settings.
+    pub(in crate::commands) fn dispatcher(&self, flags: &DispatchFlags) -> Dispatcher {
+        let settings = dispatch_settings(self, flags);
+        let workers = worker_setup(self, &self.home, &settings);
+        Dispatcher::new(self.home.clone(), settings.limits, workers)
     }
 
     /// A card that must be there.
@@ -65,14 +111,9 @@ impl<'a> BoardSession<'a> {
         found.ok_or_else(|| Error::UnknownTask { id: id.clone() }.into())
     }
 
-    /// The author of changes.
-    pub(super) fn author(&self) -> String {
-        author(self.context)
-    }
-
     /// The attempt of this process, if it is the worker of the card.
     pub(super) fn own_run(&self, card: &TaskId) -> Option<RunId> {
-        WorkerVariables::read(&self.context.env)?.run_of(card)
+        WorkerVariables::read(&self.env)?.run_of(card)
     }
 
     /// Does something to each of these cards. A failure does not stop the others; it shows in the exit
@@ -81,8 +122,8 @@ impl<'a> BoardSession<'a> {
         &mut self,
         cards: &[TaskId],
         mut act: impl FnMut(&mut Self, &TaskId) -> Result<()>,
-    ) -> Result<ExitCode> {
-        let mut code = ExitCode::SUCCESS;
+    ) -> Result<()> {
+        let mut result = Ok(());
         let mut done: Vec<&TaskId> = Vec::new();
         for card in cards {
             // The same card twice would fail the second time, for no reason a person would see.
@@ -91,40 +132,15 @@ impl<'a> BoardSession<'a> {
             }
             done.push(card);
             match act(self, card) {
-                Ok(()) => {}
-                Err(error) if error.is_broken_pipe() => return Err(error),
-                Err(error) => code = error.report(self.printer()),
+                Err(error) if !error.is_broken_pipe() => {
+                    self.printer.report(&error);
+                    result = Err(error.reported());
+                }
+                other => other?,
             }
         }
-        Ok(code)
+        result
     }
-}
-
-/// Opens one board.
-pub(super) fn open(
-    context: &Context,
-    board: &Board,
-    settings: &KanbanSettings,
-    check: CheckDepth,
-) -> Result<SqliteBoard> {
-    let options = BoardOptions {
-        check,
-        failure_limit: settings.failure_limit,
-        ..BoardOptions::from_environment(&context.env)
-    };
-    SqliteBoard::open(board, &options).map_err(|error| {
-        let kind = if error.is_storage_full() {
-            Kind::Environment
-        } else {
-            Kind::User
-        };
-        let message = format!("could not initialize database: {error}");
-        let refusal = CommandError::new(kind, message).by_the_board();
-        match error.hint() {
-            Some(hint) => refusal.hint(hint),
-            None => refusal,
-        }
-    })
 }
 
 /// The author: the profile that variables name, or the one in use.
@@ -136,17 +152,12 @@ pub(super) fn author(context: &Context) -> String {
     named.or_else(current).unwrap_or(DEFAULT_AUTHOR).to_owned()
 }
 
-/// Whether there is a profile of this name.
-pub(super) fn is_profile(context: &Context, name: &str) -> bool {
-    ProfileName::parse(name).is_ok_and(|name| existing(&context.location, &name).is_ok())
-}
-
 /// A usage error that the parser cannot detect.
 pub(super) fn usage(message: impl Into<String>) -> CommandError {
-    CommandError::usage(message).by_the_board()
+    CommandError::usage(message).of_board()
 }
 
 /// A refusal by the board.
 pub(super) fn refusal(message: impl Into<String>) -> CommandError {
-    CommandError::user(message).by_the_board()
+    CommandError::user(message).of_board()
 }

@@ -1,7 +1,5 @@
 //! `hermes kanban show`.
 
-use std::process::ExitCode;
-
 use hermes_board::diagnostics::{Diagnostic, Severity, diagnose_board};
 use hermes_board::model::{Run, Task, TaskId};
 use hermes_board::store::FailurePolicy;
@@ -10,8 +8,7 @@ use serde_json::Value;
 
 use super::cards::{NAME, TITLE, assignee, joined, padded, particulars};
 use super::checks;
-use super::session::{BoardSession, usage};
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, usage};
 use crate::error::Result;
 use crate::ui::{one_line, visible};
 
@@ -21,7 +18,7 @@ const EVENTS: usize = 20;
 const HANDOFF: usize = 160;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     #[command(flatten)]
@@ -33,11 +30,11 @@ pub(super) struct Args {
 
 /// Which attempts are shown.
 #[derive(Debug, clap::Args)]
-pub(super) struct FilterArgs {
-    /// Only attempts whose status or outcome is the one of --state-name
+pub(crate) struct FilterArgs {
+    /// Only attempts whose status or outcome equals --state-name
     #[arg(long, value_name = "TYPE", value_parser = ["status", "outcome"])]
     state_type: Option<String>,
-    /// The status or outcome
+    /// The status or outcome to filter by
     #[arg(long, value_name = "WORD")]
     state_name: Option<String>,
 }
@@ -47,23 +44,23 @@ impl FilterArgs {
         match (&self.state_type, &self.state_name) {
             (None, None) => Ok(None),
             (Some(kind), Some(word)) => Ok(Some(RunFilter::parse(kind, word)?)),
-            _ => Err(usage("--state-type and --state-name belong together")),
+            _ => Err(usage(
+                "--state-type and --state-name must be given together",
+            )),
         }
     }
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let filter = args.filter.filter()?;
-    let session = BoardSession::open(context, board)?;
+    let session = kanban.open()?;
     if args.json {
         let card = session.store.show(&args.id, filter.as_ref())?;
-        context.printer.json(&serde_json::to_value(&card)?)?;
+        kanban.json(&card)?;
     } else {
-        context
-            .printer
-            .out(&text(&session, &args.id, filter.as_ref())?)?;
+        kanban.out(&text(&session, &args.id, filter.as_ref())?)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A card with everything that belongs to it, as text.
@@ -95,7 +92,6 @@ pub(super) fn text(
 
 fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     let task = &card.task.task;
-    let time = session.time();
     let mut out = format!("Task {}: {}\n", task.id, one_line(&task.title, TITLE));
     let mut fact = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -106,7 +102,7 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
         let text = text.as_deref().filter(|text| !text.is_empty());
         text.map(|text| one_line(text, TITLE))
     };
-    let moment = |at: Option<i64>| at.map(|at| time.minute(at));
+    let moment = |at: Option<i64>| at.map(|at| session.minute(at));
     fact("status", Some(one_line(task.status_word(), NAME)));
     fact("assignee", Some(one_line(assignee(task, "-"), NAME)));
     fact(
@@ -127,10 +123,14 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     fact(
         "goal",
         task.goal_mode
-            .then(|| "until a judge finds the goal reached".to_owned()),
+            .then(|| "until a judge decides that the goal is reached".to_owned()),
     );
     let by = task.created_by.as_deref().unwrap_or("-");
-    let created = format!("{} by {}", time.minute(task.created_at), one_line(by, NAME));
+    let created = format!(
+        "{} by {}",
+        session.minute(task.created_at),
+        one_line(by, NAME)
+    );
     fact("created", Some(created));
     fact("scheduled", moment(task.scheduled_at));
     fact("claimed by", line(&task.claim_lock));
@@ -153,7 +153,7 @@ fn workspace(task: &Task) -> String {
 
 /// The failure limit, and where it comes from.
 fn retries(session: &BoardSession<'_>, task: &Task) -> String {
-    match (task.max_retries, session.settings.failure_limit) {
+    match (task.max_retries, session.settings.limits.failure_limit) {
         (Some(own), _) => format!("{own} (task)"),
         (None, FailurePolicy::DEFAULT_LIMIT) => {
             format!("{} (default)", FailurePolicy::DEFAULT_LIMIT)
@@ -225,7 +225,6 @@ fn section(heading: &str, text: Option<&str>) -> String {
 }
 
 fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
-    let time = session.time();
     let mut out = String::new();
     if !card.comments.is_empty() {
         out.push_str(&format!("\nComments ({}):\n", card.comments.len()));
@@ -233,7 +232,7 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
     for comment in &card.comments {
         out.push_str(&format!(
             "  [{}] {}: {}\n",
-            time.minute(comment.created_at),
+            session.minute(comment.created_at),
             one_line(&comment.author, NAME),
             visible(comment.body.trim_end())
         ));
@@ -246,7 +245,7 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
         let run = event.run_id.map(|run| format!(" [run {run}]"));
         out.push_str(&format!(
             "  [{}]{} {}{}\n",
-            time.minute(event.created_at),
+            session.minute(event.created_at),
             run.unwrap_or_default(),
             one_line(&event.kind, NAME),
             particulars(event.payload.as_ref())
@@ -266,7 +265,7 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
                 || "active".to_owned(),
                 |end| format!("{}s", (end - run.started_at).max(0))
             ),
-            time.minute(run.started_at)
+            session.minute(run.started_at)
         ));
         for (sign, text) in [("→", &run.summary), ("!", &run.error)] {
             if let Some(line) = text.as_deref().and_then(|text| text.trim().lines().next()) {

@@ -1,28 +1,24 @@
 //! `hermes kanban stats`.
 
-use std::process::ExitCode;
-
 use hermes_board::model::Status;
 
 use super::cards::{NAME, counts_text, padded};
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
     let stats = session.store.stats()?;
     if args.json {
-        context.printer.json(&serde_json::to_value(&stats)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&stats);
     }
     let mut out = "By status:\n".to_owned();
     let counted = |status: &&Status| **status != Status::Archived;
@@ -40,6 +36,5 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     if let Some(age) = stats.oldest_ready_age_seconds {
         out.push_str(&format!("\nOldest ready task age: {age}s\n"));
     }
-    context.printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    kanban.out(&out)
 }

@@ -1,7 +1,5 @@
 //! `hermes kanban swarm`: parallel workers, a verifier and a synthesizer.
 
-use std::process::ExitCode;
-
 use clap::builder::NonEmptyStringValueParser;
 use hermes_board::model::{Assignee, SkillList};
 use hermes_board::{NewSwarm, SwarmRole, SwarmWorker};
@@ -9,7 +7,7 @@ use hermes_home::{ProfileName, has_skill};
 use hermes_tools::TOOLSET_NAMES;
 
 use super::cards::joined;
-use super::session::{BoardSession, author, usage};
+use super::session::{Kanban, author, usage};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
@@ -20,7 +18,7 @@ const VERIFIER_SKILL: &str = "requesting-code-review";
 const SYNTHESIZER_SKILL: &str = "humanizer";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Goal of the swarm
     goal: String,
     /// Profile, card and skills of one worker; can be repeated
@@ -35,7 +33,7 @@ pub(super) struct Args {
     /// Namespace inside the board
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Higher goes first
+    /// Priority; higher goes first
     #[arg(
         long,
         value_name = "N",
@@ -54,34 +52,31 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     if args.worker.is_empty() {
         return Err(usage("a swarm needs at least one --worker"));
     }
     let workers = args.worker.iter().map(|text| worker(text));
-    let created_by = args.created_by.clone().unwrap_or_else(|| author(context));
+    let created_by = args.created_by.clone().unwrap_or_else(|| author(kanban));
     let new = NewSwarm {
         goal: args.goal.clone(),
         workers: workers.collect::<Result<_>>()?,
-        verifier: role(context, &args.verifier, VERIFIER_SKILL)?,
-        synthesizer: role(context, &args.synthesizer, SYNTHESIZER_SKILL)?,
+        verifier: role(kanban, &args.verifier, VERIFIER_SKILL)?,
+        synthesizer: role(kanban, &args.synthesizer, SYNTHESIZER_SKILL)?,
         tenant: args.tenant.clone(),
         priority: args.priority,
         created_by: Assignee::parse(&created_by)?,
         idempotency_key: args.idempotency_key.clone(),
     };
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     let swarm = session.store.create_swarm(&new)?;
-    let printer = &context.printer;
     if args.json {
-        printer.json(&serde_json::to_value(&swarm)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&swarm);
     }
-    printer.line(format!("Swarm root: {}", swarm.root_id))?;
-    printer.line(format!("Workers: {}", joined(&swarm.worker_ids)))?;
-    printer.line(format!("Verifier: {}", swarm.verifier_id))?;
-    printer.line(format!("Synthesizer: {}", swarm.synthesizer_id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Swarm root: {}", swarm.root_id))?;
+    kanban.line(format!("Workers: {}", joined(&swarm.worker_ids)))?;
+    kanban.line(format!("Verifier: {}", swarm.verifier_id))?;
+    kanban.line(format!("Synthesizer: {}", swarm.synthesizer_id))
 }
 
 /// `PROFILE:TITLE` or `PROFILE:TITLE:SKILL,SKILL`.
@@ -91,7 +86,7 @@ fn worker(text: &str) -> Result<SwarmWorker> {
     };
     let mut parts = text.splitn(3, ':').map(str::trim);
     let (Some(profile), Some(title)) = (parts.next(), parts.next()) else {
-        return Err(bad("write PROFILE:TITLE or PROFILE:TITLE:SKILL,SKILL"));
+        return Err(bad("use PROFILE:TITLE or PROFILE:TITLE:SKILL,SKILL"));
     };
     if title.is_empty() {
         return Err(bad("the title is missing"));
@@ -100,7 +95,8 @@ fn worker(text: &str) -> Result<SwarmWorker> {
     Ok(SwarmWorker {
         profile: Assignee::parse(profile).map_err(|error| bad(&error.to_string()))?,
         title: title.to_owned(),
-        skills: SkillList::parse(skills, TOOLSET_NAMES).map_err(|error| bad(&error.to_string()))?,
+        skills: SkillList::parse(skills, &TOOLSET_NAMES)
+            .map_err(|error| bad(&error.to_string()))?,
     })
 }
 

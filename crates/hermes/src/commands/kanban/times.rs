@@ -1,42 +1,15 @@
 //! Times and durations, as people write and read them.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
-use crate::context::Context;
-
-/// The zone in which times are printed.
-#[derive(Debug, Clone)]
-pub(super) struct LocalTime(TimeZone);
-
-impl LocalTime {
-    pub(super) fn of(context: &Context) -> Self {
-        Self(context.zone().resolve())
-    }
-
-    pub(super) fn zone(&self) -> &TimeZone {
-        &self.0
-    }
-
-    /// `2026-11-05 13:45`; nothing for a time that no clock can show.
-    pub(super) fn minute(&self, seconds: i64) -> String {
-        Timestamp::from_second(seconds)
-            .map(|moment| {
-                let local = moment.to_zoned(self.0.clone());
-                local.strftime("%Y-%m-%d %H:%M").to_string()
-            })
-            .unwrap_or_default()
-    }
-}
 
 /// `90s`, `30m`, `2h`, `1d`, `1w` or a number of seconds.
 pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
     let seconds = hermes_time::parse_seconds(text, Some(1.0)).ok_or_else(|| {
-        format!("invalid duration '{text}': write seconds, or a number with s, m, h, d or w")
+        format!("invalid duration '{text}': use seconds, or a number with s, m, h, d or w")
     })?;
     if seconds < 1.0 {
         return Err(format!(
-            "invalid duration '{text}': it must be at least a second"
+            "invalid duration '{text}': must be at least one second"
         ));
     }
     #[expect(
@@ -55,7 +28,7 @@ pub(super) fn parse_moment(text: &str) -> Result<i64, String> {
     };
     let seconds = moment.map(Timestamp::as_second);
     seconds.filter(|seconds| *seconds > 0).ok_or_else(|| {
-        format!("invalid time '{text}': write 2027-01-31T09:00:00Z, or seconds since 1970")
+        format!("invalid time '{text}': use 2027-01-31T09:00:00Z, or seconds since 1970")
     })
 }
 
@@ -117,10 +90,6 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        assert_eq!(
-            LocalTime(TimeZone::UTC).minute(1_800_000_000),
-            "2027-01-15 08:00"
-        );
         assert_eq!(
             (elapsed(-3), elapsed(59), elapsed(61)),
             ("0s".into(), "59s".into(), "1m".into())

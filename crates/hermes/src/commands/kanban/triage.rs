@@ -1,23 +1,20 @@
 //! `hermes kanban specify` and `hermes kanban decompose`: a side model specifies or splits cards in triage.
 
-use std::process::ExitCode;
-
 use hermes_agent::triage::{
-    DecomposeOutcome, Profile, Roster, Triage, TriageFailure, decompose as split,
-    specify as make_clear,
+    DecomposeOutcome, Profile, Roster, Triage, decompose as split, specify as specify_card,
 };
 use hermes_board::ListQuery;
 use hermes_board::model::{Status, TaskId};
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::list;
-use hermes_proc::Wake;
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use serde_json::{Value, json};
 
-use super::session::{BoardSession, is_profile, usage};
-use crate::context::Context;
+use super::cards::joined;
+use super::session::{BoardSession, Kanban, author, usage};
 use crate::error::{CommandError, Result};
+use crate::tool_access::interrupt;
 use crate::ui::one_line;
 
 /// Tokens of a specification, and the fewest that make sense.
@@ -27,7 +24,7 @@ const FEWEST_TOKENS: u32 = 1_500;
 const SHOWN: usize = 500;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: Option<TaskId>,
     /// All cards in triage
@@ -39,78 +36,62 @@ pub(super) struct Args {
     /// Author of the change
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Print JSON, a line for each card
+    /// Print JSON, one line per card
     #[arg(long)]
     json: bool,
 }
 
-/// How a command reports one card.
+/// What a command did to one card.
 struct Report {
-    /// For programs.
-    record: Value,
-    /// For people: what was done, or why nothing was.
-    text: std::result::Result<String, String>,
+    /// Fields of the JSON record that only this command has.
+    details: Value,
+    /// The reason in the JSON record, and what was done, for people.
+    result: std::result::Result<(&'static str, String), String>,
 }
 
-pub(super) fn specify(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let tokens = context.env.text(&vars::HERMES_KANBAN_SPECIFY_MAX_TOKENS);
+pub(super) fn specify(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let tokens = kanban.env.text(&vars::HERMES_KANBAN_SPECIFY_MAX_TOKENS);
     let tokens = tokens.and_then(|text| text.trim().parse().ok());
     let tokens = tokens.unwrap_or(MAX_TOKENS).max(FEWEST_TOKENS);
-    sweep(args, context, board, "specified", |triage, id| {
-        let outcome = make_clear(triage, id, tokens);
-        let new_title = outcome
-            .as_ref()
-            .ok()
-            .and_then(|done| done.new_title.as_deref());
+    sweep(args, kanban, "specified", |triage, id| {
+        let outcome = specify_card(triage, id, tokens);
+        let new_title = outcome.as_ref().ok();
+        let new_title = new_title.and_then(|done| done.new_title.clone());
+        let title = retitled(new_title.as_deref());
         Report {
-            record: json!({
-                "task_id": id,
-                "ok": outcome.is_ok(),
-                "reason": reason(&outcome, "specified"),
-                "new_title": new_title,
-            }),
-            text: text_of(&outcome, |done| {
-                let title = retitled(done.new_title.as_deref());
-                format!("Specified {id} → {}{title}", done.status)
+            details: json!({"new_title": new_title}),
+            result: outcome.map(|done| {
+                (
+                    "specified",
+                    format!("Specified {id} → {}{title}", done.status),
+                )
             }),
         }
     })
 }
 
-pub(super) fn decompose(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let roster = roster(context)?;
-    let promote = context.config().flag("kanban.auto_promote_children");
-    sweep(args, context, board, "decomposed", |triage, id| {
-        let outcome = split(triage, id, &roster, promote);
-        let (children, new_title): (&[TaskId], _) = match &outcome {
-            Ok(DecomposeOutcome::Split { children }) => (children, None),
-            Ok(DecomposeOutcome::Whole { new_title }) => (&[], new_title.as_deref()),
-            Err(_) => (&[], None),
-        };
-        let done = if children.is_empty() {
-            "one piece of work"
-        } else {
-            "split"
-        };
+pub(super) fn decompose(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let roster = roster(kanban)?;
+    let promote = kanban.config().flag("kanban.auto_promote_children");
+    sweep(args, kanban, "decomposed", |triage, id| {
+        let (mut child_ids, mut new_title) = (Vec::new(), None);
+        let result = split(triage, id, &roster, promote).map(|outcome| match outcome {
+            DecomposeOutcome::Split { children } => {
+                child_ids = children;
+                let (count, names) = (child_ids.len(), joined(&child_ids));
+                ("split", format!("Decomposed {id} → {count} cards: {names}"))
+            }
+            DecomposeOutcome::Whole { new_title: title } => {
+                new_title = title;
+                let title = retitled(new_title.as_deref());
+                let text = format!("Specified {id} → todo (one piece of work){title}");
+                ("one piece of work", text)
+            }
+        });
+        let fanout = !child_ids.is_empty();
         Report {
-            record: json!({
-                "task_id": id,
-                "ok": outcome.is_ok(),
-                "reason": reason(&outcome, done),
-                "fanout": !children.is_empty(),
-                "child_ids": children,
-                "new_title": new_title,
-            }),
-            text: text_of(&outcome, |_| {
-                let names: Vec<&str> = children.iter().map(TaskId::as_str).collect();
-                match names.len() {
-                    0 => format!(
-                        "Specified {id} → todo (one piece of work){}",
-                        retitled(new_title)
-                    ),
-                    count => format!("Decomposed {id} → {count} cards: {}", names.join(", ")),
-                }
-            }),
+            details: json!({"fanout": fanout, "child_ids": child_ids, "new_title": new_title}),
+            result,
         }
     })
 }
@@ -119,36 +100,31 @@ pub(super) fn decompose(args: &Args, context: &Context, board: Option<&str>) -> 
 /// JSON of an empty triage.
 fn sweep(
     args: &Args,
-    context: &Context,
-    board: Option<&str>,
+    kanban: &Kanban<'_>,
     counted: &str,
     mut act: impl FnMut(&mut Triage<'_>, &TaskId) -> Report,
-) -> Result<ExitCode> {
+) -> Result<()> {
     let named = match (&args.id, args.all) {
         (Some(id), false) => Some(id.clone()),
         (None, true) => None,
         _ => return Err(usage("name a card or give --all, not both")),
     };
-    let interrupt = Wake::new().map_err(|error| {
-        CommandError::environment(format!("no file descriptor is left: {error}"))
-    })?;
-    let mut session = BoardSession::open(context, board)?;
+    let interrupt = interrupt()?;
+    let mut session = kanban.open()?;
     let ids = match named {
         Some(id) => vec![id],
         None => in_triage(&session, args.tenant.as_deref())?,
     };
     if ids.is_empty() {
-        if args.json {
-            let record = json!({counted: 0, "total": 0});
-            session.printer().line(record.to_string())?;
+        return kanban.line(if args.json {
+            json!({counted: 0, "total": 0}).to_string()
         } else {
-            session.printer().line("No cards in triage.")?;
-        }
-        return Ok(ExitCode::SUCCESS);
+            "No cards in triage.".to_owned()
+        });
     }
-    let author = args.author.clone().unwrap_or_else(|| session.author());
-    let side = AuxiliaryModels::new(context.config(), ModelOverrides::default());
-    let mut done = 0;
+    let author = args.author.clone().unwrap_or_else(|| author(kanban));
+    let side = AuxiliaryModels::new(kanban.config(), ModelOverrides::default());
+    let mut any_done = false;
     for id in &ids {
         let mut triage = Triage {
             store: &mut session.store,
@@ -156,29 +132,30 @@ fn sweep(
             author: &author,
             interrupt: &interrupt,
         };
-        let report = act(&mut triage, id);
+        let Report { details, result } = act(&mut triage, id);
+        any_done |= result.is_ok();
+        let (reason, text) = match result {
+            Ok((reason, text)) => (reason.to_owned(), Some(text)),
+            Err(failure) => (failure.clone(), None),
+        };
         if args.json {
-            session.printer().line(report.record.to_string())?;
-        }
-        match report.text {
-            Ok(text) => {
-                done += 1;
-                if !args.json {
-                    session.printer().line(text)?;
-                }
+            let mut record = json!({"task_id": id, "ok": text.is_some(), "reason": reason});
+            if let (Value::Object(record), Value::Object(mut details)) = (&mut record, details) {
+                record.append(&mut details);
             }
-            Err(why) => {
-                let why = one_line(&why, SHOWN);
+            kanban.line(record.to_string())?;
+        }
+        match text {
+            Some(_) if args.json => {}
+            Some(text) => kanban.line(text)?,
+            None => {
+                let why = one_line(&reason, SHOWN);
                 tracing::info!(card = %id, %why, "triage failed");
-                session.printer().note(format!("kanban: {id}: {why}"))?;
+                kanban.note(format!("kanban: {id}: {why}"))?;
             }
         }
     }
-    Ok(if done == 0 {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    CommandError::silent_unless(any_done)
 }
 
 fn in_triage(session: &BoardSession<'_>, tenant: Option<&str>) -> Result<Vec<TaskId>> {
@@ -190,20 +167,6 @@ fn in_triage(session: &BoardSession<'_>, tenant: Option<&str>) -> Result<Vec<Tas
     Ok(cards.into_iter().map(|card| card.id).collect())
 }
 
-fn reason<T>(outcome: &std::result::Result<T, TriageFailure>, done: &str) -> String {
-    match outcome {
-        Ok(_) => done.to_owned(),
-        Err(failure) => failure.to_string(),
-    }
-}
-
-fn text_of<T>(
-    outcome: &std::result::Result<T, TriageFailure>,
-    text: impl FnOnce(&T) -> String,
-) -> std::result::Result<String, String> {
-    outcome.as_ref().map(text).map_err(ToString::to_string)
-}
-
 fn retitled(title: Option<&str>) -> String {
     title.map_or_else(String::new, |title| {
         format!(", now called \"{}\"", one_line(title, SHOWN))
@@ -211,15 +174,15 @@ fn retitled(title: Option<&str>) -> String {
 }
 
 /// Possible assignees: all profiles of this installation.
-fn roster(context: &Context) -> Result<Roster> {
-    let profiles = list(&context.location, context.current.as_ref())?.profiles;
-    let current = context.current.clone();
+fn roster(kanban: &Kanban<'_>) -> Result<Roster> {
+    let profiles = list(&kanban.location, kanban.current.as_ref())?.profiles;
+    let current = kanban.current.clone();
     let current = current
         .unwrap_or_else(ProfileName::default_profile)
         .to_string();
     let configured = |key: &str| {
-        let name = context.config().text(key).trim();
-        let exists = !name.is_empty() && is_profile(context, name);
+        let name = kanban.config().text(key).trim();
+        let exists = !name.is_empty() && kanban.is_profile(name);
         exists.then(|| name.to_owned())
     };
     Ok(Roster {

@@ -1,17 +1,14 @@
 //! `hermes kanban unblock`.
 
-use std::process::ExitCode;
-
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::BoardStore;
 
 use super::block::{announce, because};
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The cards
     #[arg(required = true, value_name = "ID")]
     ids: Vec<TaskId>,
@@ -20,10 +17,10 @@ pub(super) struct Args {
     reason: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let reason = args.reason.as_deref().map(str::trim);
     let reason = reason.filter(|reason| !reason.is_empty());
-    let mut session = BoardSession::open(context, board)?;
+    let mut session = kanban.open()?;
     session.for_each(&args.ids, |session, id| {
         announce(
             session,
@@ -34,11 +31,11 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         )?;
         let status = session.store.unblock(id)?;
         let waits = if status == Status::Todo {
-            " (waits for its parents)"
+            " (waiting for its parents)"
         } else {
             ""
         };
         let line = format!("Unblocked {id}{waits}{}", because(reason));
-        Ok(session.printer().line(line)?)
+        session.line(line)
     })
 }

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     name: String,
     /// Name of the command (default: the profile's name)
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         args.alias.as_deref().unwrap_or(name.as_str()),
         &name,
     )?;
-    context.printer.line(format!(
+    context.line(format!(
         "✓ {} → hermes -p {name}  ({})",
         alias.name,
         context.display(&alias.path)
@@ -59,9 +59,7 @@ fn remove(args: &Args, context: &Context, profile: &ProfileName) -> Result<()> {
     }
     for alias in wanted {
         let path = aliases.remove(&alias)?;
-        context
-            .printer
-            .line(format!("✓ Removed {}", context.display(&path)))?;
+        context.line(format!("✓ Removed {}", context.display(&path)))?;
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use hermes_config::vars;
 use hermes_home::{Alias, AliasRules, Aliases, ProfileName};
 
-use crate::cli::command_names;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -24,12 +23,9 @@ pub(super) fn program() -> Result<PathBuf> {
 
 /// Calls `action` with what an alias must not collide with.
 pub(super) fn with_rules<T>(context: &Context, action: impl FnOnce(AliasRules<'_>) -> T) -> T {
-    let own = command_names();
-    let names: Vec<&str> = own
-        .iter()
-        .map(String::as_str)
-        .chain(REFERENCE_COMMANDS.split_whitespace())
-        .collect();
+    let tree = (context.command_tree)();
+    let own = tree.get_subcommands().map(clap::Command::get_name);
+    let names: Vec<&str> = own.chain(REFERENCE_COMMANDS.split_whitespace()).collect();
     action(AliasRules {
         subcommands: &names,
         path: context.env.os(&vars::PATH),
@@ -50,26 +46,25 @@ pub(super) fn write_or_warn(context: &Context, profile: &ProfileName) -> Result<
         .and_then(|name| alias.write(&name, profile, &program().unwrap_or_default()));
     match written {
         Ok(written) => {
-            context
-                .printer
-                .line(format!("  Command: {} → hermes -p {profile}", written.name))?;
-            say_how_to_find(context)?;
+            context.line(format!("  Command: {} → hermes -p {profile}", written.name))?;
+            say_how_to_find(context)
         }
-        Err(error) => context.printer.warn(
-            format!("no command of its own: {error}"),
-            Some(&format!(
+        Err(error) => {
+            context.warn(format!(
+                "could not create a command for the profile: {error}"
+            ))?;
+            context.hint(format!(
                 "choose one with: hermes profile alias {profile} --name NAME"
-            )),
-        )?,
+            ))
+        }
     }
-    Ok(())
 }
 
 /// The export line, if the shell would not find the wrapper.
 pub(super) fn say_how_to_find(context: &Context) -> Result<()> {
     let aliases = Aliases::of(&context.location);
     if !aliases.is_on_path(context.env.os(&vars::PATH)) {
-        context.printer.note(format!(
+        context.note(format!(
             "note: {} is not on PATH; add it with: export PATH=\"{}:$PATH\"",
             context.display(aliases.directory()),
             aliases.directory().display()

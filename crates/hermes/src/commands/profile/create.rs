@@ -17,7 +17,7 @@ use crate::error::Result;
     clippy::struct_excessive_bools,
     reason = "independent options of one command"
 )]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Name: lowercase letters, digits, - and _
     #[arg(allow_hyphen_values = true)]
     name: String,
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Copy from this profile instead of the active one
     #[arg(long, value_name = "SRC")]
     clone_from: Option<String>,
-    /// Make no command of its own
+    /// Do not create a command for the profile
     #[arg(long)]
     no_alias: bool,
     /// Leave out the bundled skills
@@ -66,8 +66,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 
     context.start_logging();
     tracing::info!(profile = name.as_str(), "profile created");
-    let printer = &context.printer;
-    printer.line(format!(
+    context.line(format!(
         "✓ Created profile '{name}' at {}",
         context.display(&profile.home)
     ))?;
@@ -76,7 +75,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             CloneDepth::Settings => "settings, secrets, persona, skills and memory",
             CloneDepth::Everything => "everything but history",
         };
-        printer.line(format!("  Copied {what} from {}", context.display(source)))?;
+        context.line(format!("  Copied {what} from {}", context.display(source)))?;
     }
     if !args.no_alias {
         alias_step::write_or_warn(context, &name)?;
@@ -130,14 +129,12 @@ fn prepare(
 }
 
 fn next_steps(context: &Context, name: &ProfileName) -> Result<()> {
-    let printer = &context.printer;
-    printer.line("Next:")?;
-    printer.line(format!("  hermes -p {name} config set model.default MODEL"))?;
-    printer.line(format!(
+    context.line("Next:")?;
+    context.line(format!("  hermes -p {name} config set model.default MODEL"))?;
+    context.line(format!(
         "  hermes -p {name} config set OPENROUTER_API_KEY KEY"
     ))?;
-    printer.line(format!("  hermes profile use {name}"))?;
-    Ok(())
+    context.line(format!("  hermes profile use {name}"))
 }
 
 /// Two gateways with one bot token throw each other out.
@@ -152,10 +149,11 @@ fn warn_about_shared_token(context: &Context, content: &ProfileContent) -> Resul
         .filter(|name| dotenv.get(name).is_some_and(|value| !value.is_empty()))
         .collect();
     if !tokens.is_empty() {
-        context.printer.warn(
-            format!("the clone shares {}", tokens.join(", ")),
-            Some("give it a token of its own before both gateways run"),
-        )?;
+        context.warn(format!(
+            "the clone shares {} with its source",
+            tokens.join(", ")
+        ))?;
+        context.hint("give the clone its own token before running both gateways")?;
     }
     Ok(())
 }

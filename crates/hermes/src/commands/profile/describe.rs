@@ -7,13 +7,13 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile (default: the current one)
     name: Option<String>,
     /// Set the description
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Replace a description that is already there
+    /// Replace an existing description
     #[arg(long)]
     overwrite: bool,
 }
@@ -22,32 +22,32 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = match (&args.name, &context.current) {
         (Some(name), _) => ProfileName::parse(name)?,
         (None, Some(current)) => current.clone(),
-        (None, None) => return Err(CommandError::usage("name a profile: this home is not one")),
+        (None, None) => {
+            return Err(CommandError::usage(
+                "name a profile: this home is not a profile",
+            ));
+        }
     };
     let home = existing(&context.location, &name)?.home;
     let meta = load_meta(&home);
     match &args.text {
         None if meta.description.is_empty() => {
-            context
-                .printer
-                .line(format!("(no description set for '{name}')"))?;
+            context.line(format!("(no description set for '{name}')"))?;
         }
         None => {
             let prefix = if meta.description_auto { "[auto] " } else { "" };
-            context
-                .printer
-                .line(format!("{prefix}{}", meta.description))?;
+            context.line(format!("{prefix}{}", meta.description))?;
         }
         // A generated description gives way; one that a person wrote is not lost by accident.
         Some(_) if !meta.description.is_empty() && !meta.description_auto && !args.overwrite => {
             return Err(
-                CommandError::user(format!("'{name}' has a description already"))
+                CommandError::user(format!("'{name}' already has a description"))
                     .hint("replace it with --overwrite"),
             );
         }
         Some(text) => {
             describe(&context.location, &name, text, false)?;
-            context.printer.line(format!("✓ Described '{name}'"))?;
+            context.line(format!("✓ Described '{name}'"))?;
         }
     }
     Ok(())

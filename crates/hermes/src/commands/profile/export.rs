@@ -11,10 +11,10 @@ use crate::error::{CommandError, Result};
 use crate::ui::human_size;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     name: String,
-    /// File to write (default: NAME.tar.gz in this directory)
+    /// File to write (default: NAME.tar.gz in the current directory)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         (None, Some(start)) => start.join(format!("{name}.tar.gz")),
         (None, None) => {
             return Err(CommandError::user("the current directory no longer exists")
-                .hint("say where to write with -o"));
+                .hint("specify the file to write with -o"));
         }
     };
     let request = ExportRequest {
@@ -38,24 +38,25 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         output: &output,
     };
     let report = export_profile(&request)?;
-    let printer = &context.printer;
-    printer.line(format!("✓ Exported '{name}' to {}", report.path.display()))?;
-    printer.line(format!(
+    context.line(format!("✓ Exported '{name}' to {}", report.path.display()))?;
+    context.line(format!(
         "  {} files, {}",
         report.files,
         human_size(report.bytes)
     ))?;
     if !report.blanked.is_empty() {
-        printer.warn(
-            format!("left out the literal secrets {}", report.blanked.join(", ")),
-            Some("keep them in .env and write ${NAME} in config.yaml"),
-        )?;
+        context.warn(format!(
+            "left out plain-text secrets: {}",
+            report.blanked.join(", ")
+        ))?;
+        context.hint("move them to .env and refer to them as ${NAME} in config.yaml")?;
     }
     for left_out in &report.left_out {
-        printer.warn(
-            format!("left out {}: {}", left_out.path.display(), left_out.reason),
-            None,
-        )?;
+        context.warn(format!(
+            "left out {}: {}",
+            left_out.path.display(),
+            left_out.reason
+        ))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The archive
     file: PathBuf,
     /// Name of the profile (default: the one in the archive)
@@ -41,10 +41,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return Err(hermes_home::Error::Exists { name, path: home }.into());
     }
     context.home_policy().hand_over_tree(unpacked.path())?;
-    let home = unpacked.publish(name.as_str())?;
+    let home = unpacked.publish(&name)?;
     context.start_logging();
     tracing::info!(profile = name.as_str(), "profile imported");
-    context.printer.line(format!(
+    context.line(format!(
         "✓ Imported profile '{name}' at {}",
         context.display(&home)
     ))?;

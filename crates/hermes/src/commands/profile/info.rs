@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     name: String,
 }
@@ -27,9 +27,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     ];
     for (label, value) in rows {
         if let Some(value) = value {
-            context
-                .printer
-                .line(format!("{:<13}{value}", format!("{label}:")))?;
+            context.line(format!("{:<13}{value}", format!("{label}:")))?;
         }
     }
     for variable in &manifest.variables {
@@ -38,7 +36,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         } else {
             "optional"
         };
-        context.printer.line(format!(
+        context.line(format!(
             "Variable:    {} ({need}) {}",
             variable.name, variable.description
         ))?;

@@ -9,16 +9,16 @@ use crate::error::{CommandError, Result};
 use crate::ui::confirm;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Git URL, or a directory with a distribution.yaml
     source: String,
     /// Name of the profile (default: the distribution's)
     #[arg(long)]
     name: Option<String>,
-    /// Also make a command of its own
+    /// Also create a command for the profile
     #[arg(long)]
     alias: bool,
-    /// Install over an existing profile of that name
+    /// Overwrite an existing profile with that name
     #[arg(long)]
     force: bool,
     /// Do not ask
@@ -34,16 +34,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         args.name.as_deref(),
         tools(&env),
     )?;
-    let printer = &context.printer;
     let manifest = &plan.manifest;
-    printer.note(format!("Distribution: {}", manifest.distribution.name))?;
+    context.note(format!("Distribution: {}", manifest.distribution.name))?;
     if let Some(version) = &manifest.distribution.version {
-        printer.note(format!("Version:      {version}"))?;
+        context.note(format!("Version:      {version}"))?;
     }
-    printer.note(format!("Profile:      {}", plan.name))?;
-    printer.note(format!("Skills:       {}", plan.skill_count))?;
+    context.note(format!("Profile:      {}", plan.name))?;
+    context.note(format!("Skills:       {}", plan.skill_count))?;
     if plan.has_cron {
-        printer.note("It brings scheduled jobs.")?;
+        context.note("It includes scheduled jobs.")?;
     }
     let missing: Vec<&str> = manifest
         .variables
@@ -51,11 +50,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         .filter(|v| v.required)
         .map(|v| v.name.as_str())
         .collect();
-    if !args.yes && confirm(printer, "Install it?")? != Some(true) {
+    if !args.yes && confirm(context.printer, "Install it?")? != Some(true) {
         return Err(CommandError::cancelled().hint("--yes installs without asking"));
     }
     let profile = apply_install(&context.location, &plan, args.force, &context.home_policy())?;
-    printer.line(format!(
+    context.line(format!(
         "✓ Installed '{}' at {}",
         plan.name,
         context.display(&profile.home)
@@ -64,7 +63,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         alias_step::write_or_warn(context, &plan.name)?;
     }
     if !missing.is_empty() {
-        printer.note(format!("note: it needs {} in its .env", missing.join(", ")))?;
+        context.note(format!("note: it needs {} in its .env", missing.join(", ")))?;
     }
     Ok(())
 }
@@ -73,6 +72,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 pub(super) fn tools(env: &EnvPlan) -> InstallTools<'_> {
     InstallTools {
         env,
-        version: crate::commands::version::COMPATIBLE,
+        version: crate::facts::COMPATIBLE,
     }
 }

@@ -13,7 +13,7 @@ const MODEL_WIDTH: usize = 26;
 const DISTRIBUTION_WIDTH: usize = 30;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -22,13 +22,13 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let found = list(&context.location, context.current.as_ref())?;
     if args.json {
-        return context.printer.json(&found.to_json());
+        return context.json(&found.to_json());
     }
     let mut table = Table::new(&["  Profile", "Model", "Gateway", "Alias", "Distribution"]);
     for profile in &found.profiles {
         table.row(row(profile));
     }
-    Ok(context.printer.out(&table.render())?)
+    context.out(&table.render())
 }
 
 fn row(profile: &ProfileSummary) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-verbs! {
+verbs! { Context;
     /// List all profiles
     List(list::Args) => list::run,
     /// Make a profile the active one
@@ -38,11 +38,11 @@ verbs! {
     Delete(delete::Args) => delete::run,
     /// Show one profile
     Show(show::Args) => show::run,
-    /// Create or remove a command of its own for a profile
+    /// Create or remove a command for a profile
     Alias(alias::Args) => alias::run,
-    /// Give a profile another name
+    /// Rename a profile
     Rename(rename::Args) => rename::run,
-    /// Write a profile, without its secrets, into an archive
+    /// Export a profile, without its secrets, to an archive
     Export(export::Args) => export::run,
     /// Create a profile from an archive
     Import(import::Args) => import::run,

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     old: String,
     /// Its new name
@@ -23,28 +23,29 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let report = alias_step::with_rules(context, |rules| {
         rename(&context.location, &old, &new, &program, rules)
     })?;
-    let printer = &context.printer;
     if let Some(gateway) = &report.gateway {
-        printer.line(format!(
+        context.line(format!(
             "✓ Stopped its gateway (PID {}); start it again when ready",
             gateway.pid
         ))?;
     }
     for process in &report.processes {
-        printer.line(format!("✓ Stopped process {}", process.pid))?;
+        context.line(format!("✓ Stopped process {}", process.pid))?;
     }
     for moved in &report.aliases {
         match &moved.new {
-            Ok(alias) => printer.line(format!("✓ Command {} → hermes -p {new}", alias.name))?,
-            Err(error) => printer.warn(
-                format!("the command {} could not follow: {error}", moved.old),
-                error.hint().as_deref(),
-            )?,
+            Ok(alias) => context.line(format!("✓ Command {} → hermes -p {new}", alias.name))?,
+            Err(error) => {
+                context.warn(format!(
+                    "could not update the command {}: {error}",
+                    moved.old
+                ))?;
+                error.hint().map_or(Ok(()), |hint| context.hint(hint))?;
+            }
         }
     }
-    printer.line(format!(
+    context.line(format!(
         "✓ Renamed '{old}' to '{new}' ({})",
         context.display(&report.location.home)
-    ))?;
-    Ok(())
+    ))
 }

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     name: String,
     /// Print JSON
@@ -20,7 +20,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     let profile = show(&context.location, &name, context.current.as_ref())?;
     if args.json {
-        return context.printer.json(&profile.to_json());
+        return context.json(&profile.to_json());
     }
     let exists = |there: bool| if there { "exists" } else { "not configured" };
     let mut rows = vec![
@@ -79,7 +79,7 @@ fn print(context: &Context, rows: &[(&str, String)]) -> Result<()> {
     for (label, value) in rows {
         text.push_str(&format!("{:<width$} {value}\n", format!("{label}:")));
     }
-    Ok(context.printer.out(&text)?)
+    context.out(&text)
 }
 
 fn model(profile: &ProfileSummary) -> Option<String> {

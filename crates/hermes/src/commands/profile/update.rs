@@ -9,7 +9,7 @@ use crate::error::{CommandError, Result};
 use crate::ui::confirm;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     name: String,
     /// Replace config.yaml too
@@ -27,8 +27,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     } else {
         ConfigChoice::Keep
     };
-    let question = format!("Replace persona, skills and jobs of '{name}' by the distribution's?");
-    if !args.yes && confirm(&context.printer, &question)? != Some(true) {
+    let question =
+        format!("Replace the persona, skills and jobs of '{name}' with those of the distribution?");
+    if !args.yes && confirm(context.printer, &question)? != Some(true) {
         return Err(CommandError::cancelled().hint("--yes updates without asking"));
     }
     let env = context.environment().helper_plan();
@@ -40,9 +41,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         &context.home_policy(),
     )?;
     let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "?".to_owned());
-    Ok(context.printer.line(format!(
+    context.line(format!(
         "✓ Updated '{name}' from {} to {}",
         version(&report.before.version),
         version(&report.after.version)
-    ))?)
+    ))
 }

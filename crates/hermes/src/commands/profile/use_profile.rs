@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile; "default" for the one at the root
     name: String,
 }
@@ -23,5 +23,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     } else {
         format!("Switched to: {name}")
     };
-    Ok(context.printer.line(said)?)
+    context.line(said)
 }

@@ -1,7 +1,5 @@
 //! `hermes sandbox list`.
 
-use std::process::ExitCode;
-
 use hermes_docker::manage::{self, SandboxRow, Scope};
 use jiff::Timestamp;
 
@@ -13,8 +11,8 @@ use crate::ui::{Table, cut};
 const IMAGE_WIDTH: usize = 40;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Those of all profiles
+pub(crate) struct Args {
+    /// Include the containers of all profiles
     #[arg(long)]
     all_profiles: bool,
     /// Print JSON
@@ -22,16 +20,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let host = host(context)?;
     let listing = manage::list(&host, &scope(context, args.all_profiles)?)?;
     if args.json {
-        context.printer.json(&serde_json::to_value(&listing)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return context.json(&listing);
     }
     if listing.sandboxes.is_empty() {
-        context.printer.line("No sandboxes")?;
-        return Ok(ExitCode::SUCCESS);
+        return context.line("No sandboxes");
     }
     let mut table = Table::new(&[
         "NAME",
@@ -46,8 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     for sandbox in &listing.sandboxes {
         table.row(row(sandbox));
     }
-    context.printer.out(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    context.out(&table.render())
 }
 
 /// Which sandboxes are meant, with the homes that count as ours.

@@ -3,68 +3,67 @@
 mod exec;
 mod list;
 mod prune;
-mod reset;
 mod rm;
-mod stop;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_docker::{DockerHost, keys, manage};
+use hermes_docker::{DockerHost, SHARED_TASK, manage};
 use hermes_runtime::{docker_host, live_environment};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{TerminalPerson, confirm};
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! { Context;
     /// List the containers of this profile
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Run a command in a container
-    Exec(exec::Args),
+    Exec(exec::Args) => exec::run,
     /// Stop a container; its next use starts it again
-    Stop(stop::Args),
-    /// Remove a container, so that its next use makes a new one
-    Reset(reset::Args),
+    Stop(TaskArgs) => stop,
+    /// Remove a container; its next use creates a new one
+    Reset(TaskArgs) => reset,
     /// Remove a container and its files
-    Rm(rm::Args),
-    /// Remove containers that nobody has used for long
-    Prune(prune::Args),
+    Rm(rm::Args) => rm::run,
+    /// Remove containers that have not been used for a long time
+    Prune(prune::Args) => prune::run,
 }
 
 /// Which sandbox a verb is about.
 #[derive(Debug, clap::Args)]
-struct TaskArgs {
-    /// The task whose sandbox is meant
-    #[arg(long, value_name = "ID", default_value = keys::SHARED)]
+pub(crate) struct TaskArgs {
+    /// The task whose sandbox to use
+    #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    match &args.verb {
-        Verb::List(args) => list::run(args, context),
-        Verb::Exec(args) => exec::run(args, context),
-        Verb::Stop(args) => stop::run(args, context),
-        Verb::Reset(args) => reset::run(args, context),
-        Verb::Rm(args) => rm::run(args, context),
-        Verb::Prune(args) => prune::run(args, context),
-    }
+    verb.run(context)
+}
+
+fn stop(args: &TaskArgs, context: &Context) -> Result<()> {
+    let host = host(context)?;
+    confirm_end(context, &host, args)?;
+    let stopped = manage::stop(&host, &args.task)?;
+    report(context, &args.task, "Stopped", &stopped)
+}
+
+/// Removes the container; its files on the host stay.
+fn reset(args: &TaskArgs, context: &Context) -> Result<()> {
+    let host = host(context)?;
+    confirm_end(context, &host, args)?;
+    let removed = manage::reset(&host, &args.task)?;
+    report(context, &args.task, "Removed", &removed)
 }
 
 /// The engine and the settings, as commands of the profile have them.
 fn host(context: &Context) -> Result<Arc<DockerHost>> {
-    let person = TerminalPerson::shown_only(&context.printer);
+    let person = TerminalPerson::shown_only(context.printer);
     Ok(docker_host(context, &live_environment(context), &person)?)
 }
 
@@ -79,11 +78,11 @@ fn confirm_end(context: &Context, host: &DockerHost, args: &TaskArgs) -> Result<
         return Ok(());
     }
     let question = format!(
-        "{running} process{} in the sandbox '{}' will end. Go on?",
+        "{running} process{} in the sandbox '{}' will be terminated. Continue?",
         if running == 1 { "" } else { "es" },
         args.task
     );
-    match confirm(&context.printer, &question)? {
+    match confirm(context.printer, &question)? {
         Some(false) => Err(CommandError::cancelled()),
         Some(true) | None => Ok(()),
     }
@@ -92,12 +91,12 @@ fn confirm_end(context: &Context, host: &DockerHost, args: &TaskArgs) -> Result<
 /// Says what was done, a container a line, or that there was nothing to do.
 fn report(context: &Context, task: &str, done: &str, changed: &[manage::Changed]) -> Result<()> {
     if changed.is_empty() {
-        context
-            .printer
-            .line(format!("Nothing to do: no such container of task '{task}'"))?;
+        context.line(format!(
+            "Nothing to do: no such container for task '{task}'"
+        ))?;
     }
     for one in changed {
-        context.printer.line(format!("✓ {done} {}", one.name))?;
+        context.line(format!("✓ {done} {}", one.name))?;
     }
     Ok(())
 }

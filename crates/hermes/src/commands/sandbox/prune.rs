@@ -1,6 +1,5 @@
 //! `hermes sandbox prune`.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use hermes_docker::manage::{self, PruneRequest};
@@ -15,17 +14,17 @@ const SHORT_ID: usize = 12;
 
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "one flag each")]
-pub(super) struct Args {
-    /// Seconds without use after which a container goes; by default twice the idle time
+pub(crate) struct Args {
+    /// Seconds without use after which a container is removed; by default twice the idle time
     #[arg(long, value_name = "SECONDS")]
     older_than: Option<u64>,
-    /// Also those that run, if nobody has used them for so long
+    /// Include running containers that have not been used for that long
     #[arg(long)]
     running: bool,
-    /// Those of all profiles of this installation
+    /// Include the containers of all profiles of this installation
     #[arg(long)]
     all_profiles: bool,
-    /// Remove nothing, say what would be removed
+    /// Remove nothing; print what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -33,7 +32,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let host = host(context)?;
     let request = PruneRequest {
         scope: scope(context, args.all_profiles)?,
@@ -43,8 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let pruned = manage::prune(&host, &request)?;
     if args.json {
-        context.printer.json(&serde_json::to_value(&pruned)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return context.json(&pruned);
     }
     let done = if args.dry_run {
         "Would remove"
@@ -52,16 +50,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         "✓ Removed"
     };
     for id in &pruned.removed {
-        context.printer.line(format!("{done} {}", short(id)))?;
+        context.line(format!("{done} {}", short(id)))?;
     }
     for kept in &pruned.kept {
         let line = format!("  Kept {}: {}", short(&kept.id), kept.reason);
-        context.printer.line(line)?;
+        context.line(line)?;
     }
     if pruned.removed.is_empty() {
-        context.printer.line("Nothing to remove")?;
+        context.line("Nothing to remove")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn short(id: &str) -> &str {

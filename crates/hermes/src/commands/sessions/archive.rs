@@ -4,21 +4,22 @@ use hermes_session::{SessionFilter, SessionStore};
 
 use super::filters::Filters;
 use super::prune::shown;
-use super::{counted, must_confirm, named, to_change};
+use super::{must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// The sessions: ids, beginnings of ids, or titles
+pub(crate) struct Args {
+    /// The sessions: ids, id prefixes, or titles
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
     filters: Filters,
-    /// Take sessions out again instead
+    /// Restore archived sessions instead
     #[arg(long, requires = "ids")]
     restore: bool,
-    /// Put nothing away, say what would be
+    /// Archive nothing; print what would be archived
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -31,9 +32,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let filter = args.filters.resolve(context, hermes_session::now());
     let has_filter = filter != SessionFilter::default();
     match (args.ids.as_slice(), has_filter) {
-        ([], false) => Err(CommandError::usage("name sessions, or say which with an option")
-            .hint("`hermes sessions archive --older-than 30` puts away what has been over for a month")),
-        ([_, ..], true) => Err(CommandError::usage("name sessions or use options, not both")),
+        ([], false) => Err(
+            CommandError::usage("name sessions, or select them with options").hint(
+                "`hermes sessions archive --older-than 30` archives sessions that ended more \
+                than 30 days ago",
+            ),
+        ),
+        ([_, ..], true) => Err(CommandError::usage(
+            "name sessions or use options, not both",
+        )),
         ([_, ..], false) => archive_named(args, context, store),
         ([], true) => archive_chosen(args, context, store, &filter),
     }
@@ -58,11 +65,11 @@ fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) ->
     };
     for id in ids {
         if args.dry_run {
-            context.printer.line(format!("{would} {id}"))?;
+            context.line(format!("{would} {id}"))?;
             continue;
         }
         store.set_archived(&id, !args.restore)?;
-        context.printer.line(format!("{done} {id}"))?;
+        context.line(format!("{done} {id}"))?;
     }
     Ok(())
 }
@@ -79,19 +86,19 @@ fn archive_chosen(
         ..filter.clone()
     };
     let (Some(mut store), false) = (store, args.restore) else {
-        return Ok(context.printer.line("No sessions to archive")?);
+        return context.line("No sessions to archive");
     };
     let chosen = store.matching(&filter)?;
     let what = counted(chosen.len(), "session");
     if args.dry_run {
-        context.printer.line(format!("Would archive {what}"))?;
-        return Ok(context.printer.out(&shown(context, &chosen))?);
+        context.line(format!("Would archive {what}"))?;
+        return context.out(&shown(context, &chosen));
     }
     if chosen.is_empty() {
-        return Ok(context.printer.line("No sessions to archive")?);
+        return context.line("No sessions to archive");
     }
-    must_confirm(context, args.yes, &format!("Put {what} away?"))?;
+    must_confirm(context, args.yes, &format!("Archive {what}?"))?;
     let archived = store.archive_matching(&filter)?;
     let what = counted(archived.len(), "session");
-    Ok(context.printer.line(format!("Archived {what}"))?)
+    context.line(format!("Archived {what}"))
 }

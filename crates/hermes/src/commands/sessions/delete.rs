@@ -3,11 +3,11 @@
 use super::{SHOWN_TITLE, must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::one_line;
+use crate::ui::{counted, one_line};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// The session: its id, the beginning of it, or its title
+pub(crate) struct Args {
+    /// The session: its id, an id prefix, or its title
     #[arg(value_name = "ID")]
     id: String,
     /// Do not ask
@@ -22,15 +22,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         Some(title) => format!("{id} ({})", one_line(&title, SHOWN_TITLE)),
         None => id.to_string(),
     };
-    let question = format!("Delete session {shown} and all its messages for good?");
+    let question = format!("Permanently delete session {shown} and all its messages?");
     must_confirm(context, args.yes, &question)?;
     let removed = store.delete_session(&id)?;
-    context.printer.line(format!("Deleted session {shown}"))?;
+    context.line(format!("Deleted session {shown}"))?;
     if removed.len() > 1 {
-        let runs = super::counted(removed.len() - 1, "run");
-        context
-            .printer
-            .line(format!("  with {runs} of its sub-agents"))?;
+        let runs = counted(removed.len() - 1, "run");
+        context.line(format!("  and {runs} of its sub-agents"))?;
     }
     Ok(())
 }

@@ -11,27 +11,28 @@ use hermes_session::{SessionId, SessionStore};
 use serde_json::Value;
 
 use super::filters::Filters;
-use super::{counted, named, to_read};
+use super::{named, to_read};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 /// Names that say which session is which; a mask would make them useless.
 const KEPT: [&str; 4] = ["id", "session_id", "parent_session_id", "tool_call_id"];
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file to write; - for standard output
     #[arg(value_name = "OUTPUT")]
     output: PathBuf,
-    /// Only this session: its id, the beginning of it, or its title
+    /// Only this session: its id, an id prefix, or its title
     #[arg(long, value_name = "ID")]
     session_id: Option<String>,
     #[command(flatten)]
     filters: Filters,
-    /// Leave secrets in what people and tools said as they are
+    /// Do not redact secrets in messages and tool output
     #[arg(long)]
     no_redact: bool,
-    /// Write nothing, say how many sessions would be
+    /// Write nothing; print how many sessions would be exported
     #[arg(long)]
     dry_run: bool,
 }
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     let what = counted(ids.len(), "session");
     if args.dry_run {
-        return Ok(context.printer.line(format!("Would export {what}"))?);
+        return context.line(format!("Would export {what}"));
     }
     let redactor = if args.no_redact {
         Redactor::disabled()
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let write = |file: &mut dyn Write| write_all(file, store.as_ref(), &ids, &redactor);
         write_file(&args.output, write)?;
         let path = args.output.display();
-        context.printer.note(format!("Exported {what} to {path}"))?;
+        context.note(format!("Exported {what} to {path}"))?;
     }
     Ok(())
 }
@@ -95,16 +96,14 @@ fn write_file(target: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -
         Ok(meta) if !meta.is_file() => {
             return Err(
                 CommandError::user(format!("{} is not a regular file", target.display()))
-                    .hint("name another file, or - for standard output"),
+                    .hint("choose another file, or - for standard output"),
             );
         }
         Ok(_) => {}
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error.into()),
     }
-    let mut unfinished = target.as_os_str().to_owned();
-    unfinished.push(format!(".tmp-{}", std::process::id()));
-    let unfinished = PathBuf::from(unfinished);
+    let unfinished = target.with_added_extension(format!("tmp-{}", std::process::id()));
     let file = hermes_fs::create_new(&unfinished, 0o600)?;
     let mut file = std::io::BufWriter::new(file);
     let written = write(&mut file).and_then(|()| {

@@ -8,16 +8,16 @@ use crate::context::Context;
 /// What the chosen sessions have in common.
 #[derive(Debug, clap::Args)]
 pub(super) struct Filters {
-    /// Over for longer than this: 90 (days), 5h, 2d, 1w, or since before a moment
+    /// Ended longer ago than this: 90 (days), 5h, 2d, 1w, or before a given time
     #[arg(long, value_name = "AGE", value_parser = When::parse)]
     pub(super) older_than: Option<When>,
-    /// Begun within this age, or since a moment
+    /// Started within this age, or since a given time
     #[arg(long, value_name = "AGE", value_parser = When::parse)]
     newer_than: Option<When>,
-    /// Begun before a moment, or longer ago than this
+    /// Started before a given time, or longer ago than this
     #[arg(long, value_name = "TIME", value_parser = When::parse)]
     before: Option<When>,
-    /// Begun at a moment or later
+    /// Started at a given time or later
     #[arg(long, value_name = "TIME", value_parser = When::parse, conflicts_with = "newer_than")]
     after: Option<When>,
     /// From this source: cli, telegram, cron, …
@@ -32,19 +32,19 @@ pub(super) struct Filters {
     /// Working in this directory or below
     #[arg(long, value_name = "PATH")]
     cwd: Option<String>,
-    /// With at least so many messages
+    /// With at least this many messages
     #[arg(long, value_name = "N")]
     min_messages: Option<i64>,
-    /// With at most so many messages
+    /// With at most this many messages
     #[arg(long, value_name = "N")]
     max_messages: Option<i64>,
-    /// With this text in the name of the model
+    /// With this text in the model name
     #[arg(long, value_name = "TEXT")]
     model: Option<String>,
     /// Billed by this provider
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// Of this user
+    /// From this user
     #[arg(long, value_name = "ID")]
     user: Option<String>,
     /// From this chat
@@ -53,25 +53,25 @@ pub(super) struct Filters {
     /// From this kind of chat
     #[arg(long, value_name = "TYPE")]
     chat_type: Option<String>,
-    /// With this text in the name of the branch
+    /// With this text in the branch name
     #[arg(long, value_name = "TEXT")]
     branch: Option<String>,
-    /// With at least so many tokens sent and received
+    /// With at least this many tokens sent and received
     #[arg(long, value_name = "N")]
     min_tokens: Option<i64>,
-    /// With at most so many tokens
+    /// With at most this many tokens
     #[arg(long, value_name = "N")]
     max_tokens: Option<i64>,
-    /// That cost at least so many dollars
+    /// That cost at least this many dollars
     #[arg(long, value_name = "USD")]
     min_cost: Option<f64>,
-    /// That cost at most so many dollars
+    /// That cost at most this many dollars
     #[arg(long, value_name = "USD")]
     max_cost: Option<f64>,
-    /// With at least so many calls of tools
+    /// With at least this many tool calls
     #[arg(long, value_name = "N")]
     min_tool_calls: Option<i64>,
-    /// With at most so many calls
+    /// With at most this many tool calls
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<i64>,
 }

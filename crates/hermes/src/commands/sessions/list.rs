@@ -16,17 +16,17 @@ const TITLE: usize = 30;
 const PREVIEW: usize = 40;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only sessions from this source: cli, telegram, cron, …
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
-    /// Most sessions shown
+    /// Maximum number of sessions to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Only sessions that work here: part of the path of a repository or directory
+    /// Only sessions whose repository or directory path contains this text
     #[arg(long, value_name = "TEXT")]
     workspace: Option<String>,
-    /// Also sessions that were put away
+    /// Include archived sessions
     #[arg(long)]
     archived: bool,
     /// Print JSON
@@ -52,13 +52,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     if args.json {
         let entries: Vec<Value> = listed.iter().map(entry).collect();
-        context.printer.json(&Value::Array(entries))?;
+        context.json(&Value::Array(entries))?;
     } else if listed.is_empty() {
-        context.printer.line("No sessions found.")?;
+        context.line("No sessions found.")?;
     } else {
-        context
-            .printer
-            .out(&table(&listed, hermes_session::now()))?;
+        context.out(&table(&listed, hermes_session::now()))?;
     }
     Ok(())
 }

@@ -27,39 +27,33 @@ use crate::ui::{confirm, one_line};
 /// Titles that a message shows.
 const SHOWN_TITLE: usize = 60;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-verbs! {
-    /// List conversations, the one that was active last first
+verbs! { Context;
+    /// List conversations, most recently active first
     #[command(visible_alias = "ls")]
     List(list::Args) => list::run,
-    /// Search what was said and done
+    /// Search the stored messages
     Search(search::Args) => search::run,
-    /// Write sessions with all their messages as JSON lines
+    /// Export sessions with all their messages as JSON lines
     Export(Box<export::Args>) => export::run,
     /// Delete a session
     Delete(delete::Args) => delete::run,
-    /// Delete sessions that have been over for long
+    /// Delete sessions that ended a long time ago
     Prune(Box<prune::Args>) => prune::run,
-    /// Give a session a title
+    /// Set the title of a session
     Rename(rename::Args) => rename::run,
     /// Count sessions and messages
     Stats(stats::Args) => stats::run,
-    /// Put conversations away, so that lists leave them out
+    /// Archive conversations, so that lists leave them out
     Archive(Box<archive::Args>) => archive::run,
-    /// Merge the search index and give unused space back
+    /// Merge the search index and reclaim unused space
     Optimize(optimize::Args) => optimize::run,
-    /// Check the database and mend it
+    /// Check the database and repair it
     Repair(repair::Args) => repair::run,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    args.verb.run(context)
+    verb.run(context)
 }
 
 /// The sessions of the profile, to look at; `None` if there are none yet.
@@ -91,18 +85,12 @@ fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
     if yes {
         return Ok(());
     }
-    match confirm(&context.printer, question)? {
+    match confirm(context.printer, question)? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::cancelled()),
-        None => Err(
-            CommandError::user("nothing was done: there is no terminal to ask on")
-                .hint("add --yes to go on without a question"),
-        ),
+        None => Err(CommandError::user(
+            "nothing was done: there is no terminal to ask for confirmation",
+        )
+        .hint("add --yes to continue without confirmation")),
     }
-}
-
-/// `1 session`, `2 sessions`.
-fn counted(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ui::human_size;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -23,10 +23,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         },
     };
     if args.json {
-        context.printer.json(&serde_json::to_value(optimized)?)?;
+        context.json(&optimized)?;
     } else {
-        context.printer.line(format!(
-            "Optimized: {} before, {} now",
+        context.line(format!(
+            "Optimized: {} before, {} after",
             human_size(optimized.before),
             human_size(optimized.after)
         ))?;

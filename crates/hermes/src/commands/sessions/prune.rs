@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::filters::Filters;
 use super::times::minute;
-use super::{SHOWN_TITLE, counted, must_confirm, to_change, to_read};
+use super::{SHOWN_TITLE, must_confirm, to_change, to_read};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Table, one_line};
+use crate::ui::{Table, counted, one_line};
 
 /// Days after which sessions go if nothing else is said.
 const DEFAULT_DAYS: f64 = 90.0;
@@ -17,17 +17,17 @@ const SHOWN: usize = 100;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Only sessions that are over go: ended, or silent for a week. Without any option, \
-                  those that have been over for 90 days."
+    after_help = "Only finished sessions are deleted: those that have ended, or have been inactive \
+        for a week. Without options, those that finished more than 90 days ago."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "one flag each")]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     filters: Filters,
-    /// Also sessions that were put away
+    /// Include archived sessions
     #[arg(long)]
     include_archived: bool,
-    /// Delete nothing, say what would be deleted
+    /// Delete nothing; print what would be deleted
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return report(args, context, &[]);
     }
     let question = format!(
-        "Delete {} with all messages for good?",
+        "Permanently delete {} with all messages?",
         counted(chosen.len(), "session")
     );
     must_confirm(context, args.yes, &question)?;
@@ -79,12 +79,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 fn report(args: &Args, context: &Context, removed: &[SessionId]) -> Result<()> {
     if args.json {
         let value = json!({"dry_run": false, "count": removed.len(), "removed": removed});
-        context.printer.json(&value)?;
+        context.json(&value)?;
     } else if removed.is_empty() {
-        context.printer.line("No sessions to prune")?;
+        context.line("No sessions to prune")?;
     } else {
         let what = counted(removed.len(), "session");
-        context.printer.line(format!("Pruned {what}"))?;
+        context.line(format!("Pruned {what}"))?;
     }
     Ok(())
 }
@@ -93,11 +93,11 @@ fn report_plan(args: &Args, context: &Context, chosen: &[Session]) -> Result<()>
     if args.json {
         let ids: Vec<&SessionId> = chosen.iter().map(|session| &session.id).collect();
         let value = json!({"dry_run": true, "count": ids.len(), "removed": ids});
-        return context.printer.json(&value);
+        return context.json(&value);
     }
     let what = counted(chosen.len(), "session");
-    context.printer.line(format!("Would prune {what}"))?;
-    Ok(context.printer.out(&shown(context, chosen))?)
+    context.line(format!("Would prune {what}"))?;
+    context.out(&shown(context, chosen))
 }
 
 /// A table of chosen sessions, cut where it would be too long to read.

@@ -5,8 +5,8 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// The session: its id, the beginning of it, or its title
+pub(crate) struct Args {
+    /// The session: its id, an id prefix, or its title
     #[arg(value_name = "ID")]
     id: String,
     /// The new title
@@ -17,7 +17,5 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let (mut store, id) = named(to_change(context)?, &args.id)?;
     let title = store.set_title(&id, &args.title.join(" "))?;
-    Ok(context
-        .printer
-        .line(format!("Session {id} is called '{title}' now"))?)
+    context.line(format!("Renamed session {id} to '{title}'"))
 }

@@ -1,20 +1,18 @@
 //! `hermes sessions repair`.
 
-use std::process::ExitCode;
-
 use hermes_session::{Health, RepairMethod, RepairReport, check, repair};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::ui::visible;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Change nothing; exit with 1 if there is something to mend
+pub(crate) struct Args {
+    /// Change nothing; exit with 1 if there is something to repair
     #[arg(long)]
     check_only: bool,
-    /// Keep no copy of the file as it is
+    /// Do not keep a copy of the original file
     #[arg(long)]
     no_backup: bool,
     /// Print JSON
@@ -22,7 +20,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let home = &context.location.home;
     let health = check(home)?;
     let findings = match &health {
@@ -39,29 +37,26 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                 Health::Sound => "sound",
                 Health::Damaged(_) => "damaged",
             };
-            context
-                .printer
-                .json(&json!({"state": state, "findings": findings}))?;
+            context.json(&json!({"state": state, "findings": findings}))?;
         }
-        return Ok(ExitCode::from(u8::from(!findings.is_empty())));
+        return CommandError::silent_unless(findings.is_empty());
     }
     let repaired = repair(home, !args.no_backup)?;
     if args.json {
-        context.printer.json(&as_json(&repaired))?;
+        context.json(&as_json(&repaired))
     } else {
-        say_repaired(context, &repaired)?;
+        say_repaired(context, &repaired)
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn say_health(context: &Context, health: &Health) -> Result<()> {
     match health {
-        Health::Missing => context.printer.line("There are no sessions yet")?,
-        Health::Sound => context.printer.line("✓ The session database is sound")?,
+        Health::Missing => context.line("There are no sessions yet")?,
+        Health::Sound => context.line("✓ The session database is sound")?,
         Health::Damaged(findings) => {
-            context.printer.line("✗ The session database is damaged:")?;
+            context.line("✗ The session database is damaged:")?;
             for finding in findings {
-                context.printer.line(format!("  {}", visible(finding)))?;
+                context.line(format!("  {}", visible(finding)))?;
             }
         }
     }
@@ -70,19 +65,21 @@ fn say_health(context: &Context, health: &Health) -> Result<()> {
 
 fn say_repaired(context: &Context, repaired: &RepairReport) -> Result<()> {
     if let Some(copy) = &repaired.copy {
-        let line = format!("  A copy of the file as it was: {}", context.display(copy));
-        context.printer.line(line)?;
+        let line = format!("  Copy of the original file: {}", context.display(copy));
+        context.line(line)?;
     }
     let done = match repaired.method {
         // Somebody else was faster.
-        None => "✓ Nothing is left to mend".to_owned(),
-        Some(RepairMethod::InPlace) => "✓ Repaired: all sessions and messages are there".to_owned(),
+        None => "✓ Nothing left to repair".to_owned(),
+        Some(RepairMethod::InPlace) => {
+            "✓ Repaired: all sessions and messages are intact".to_owned()
+        }
         Some(RepairMethod::Salvaged(saved)) => format!(
-            "✓ Saved into a new file: {} sessions, {} messages",
+            "✓ Recovered into a new file: {} sessions, {} messages",
             saved.sessions, saved.messages
         ),
     };
-    Ok(context.printer.line(done)?)
+    context.line(done)
 }
 
 fn as_json(repaired: &RepairReport) -> serde_json::Value {

@@ -5,6 +5,7 @@ use hermes_session::{SearchOrder, SearchRequest};
 
 use super::times::minute;
 use super::to_read;
+use crate::commands::named;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -12,29 +13,28 @@ use crate::ui::one_line;
 /// Characters of a place that are shown.
 const PLACE: usize = 160;
 
-/// In which order hits come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Order {
-    Rank,
-    Newest,
-    Oldest,
-}
+/// Orders by name.
+const ORDERS: [(&str, SearchOrder); 3] = [
+    ("rank", SearchOrder::Relevance),
+    ("newest", SearchOrder::Newest),
+    ("oldest", SearchOrder::Oldest),
+];
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Words, "quoted phrases", prefix*, AND, OR, NOT
     #[arg(required = true, value_name = "WORD")]
     query: Vec<String>,
     /// Only sessions from this source
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
-    /// Only messages of this role: user, assistant or tool
+    /// Only messages with this role: user, assistant or tool
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
-    /// The best, the newest or the oldest first
-    #[arg(long, value_enum, default_value_t = Order::Rank)]
-    sort: Order,
-    /// Most hits shown
+    /// Best, newest or oldest first
+    #[arg(long, value_parser = named(ORDERS), default_value = "rank")]
+    sort: SearchOrder,
+    /// Maximum number of hits to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print JSON
@@ -51,12 +51,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             None => vec!["tool".to_owned()],
         },
         roles: args.role.clone(),
-        order: match args.sort {
-            Order::Rank => SearchOrder::Relevance,
-            Order::Newest => SearchOrder::Newest,
-            Order::Oldest => SearchOrder::Oldest,
-        },
-        limit: args.limit,
+        order: args.sort,
+        limit: Some(args.limit),
         ..SearchRequest::default()
     };
     let hits = match to_read(context)? {
@@ -66,12 +62,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let redactor = context.redactor().for_sink(Sink::Output);
     if args.json {
         let value = super::export::redacted(serde_json::to_value(&hits)?, &redactor);
-        context.printer.json(&value)?;
+        context.json(&value)?;
     } else if hits.is_empty() {
-        context.printer.line("Nothing found.")?;
+        context.line("Nothing found.")?;
     }
     for hit in hits.iter().filter(|_| !args.json) {
-        context.printer.line(format!(
+        context.line(format!(
             "{}  {}  {}\n    {}",
             one_line(hit.session_id.as_str(), PLACE),
             minute(context, hit.timestamp),

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ui::{Table, human_size, visible};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         },
     };
     if args.json {
-        return context.printer.json(&serde_json::to_value(&stats)?);
+        return context.json(&stats);
     }
     let mut out = format!(
         "Total sessions: {}\nTotal messages: {}\n",
@@ -48,5 +48,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         stats.archived_sessions,
         human_size(stats.database_bytes)
     ));
-    Ok(context.printer.out(&out)?)
+    context.out(&out)
 }

@@ -1,7 +1,7 @@
 //! Ages and moments, as people write and read them.
 
+use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::{SignedDuration, Timestamp};
 
 use crate::context::Context;
 
@@ -10,8 +10,7 @@ const DAY: f64 = 86_400.0;
 
 /// An age (`5h`, `2d`, `1w`, days if it is a bare number) or a moment (`2026-07-05 14:30`).
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum When {
-    /// So many seconds ago.
+pub(crate) enum When {
     Ago(f64),
     /// Then, in the zone of the profile.
     Local(DateTime),
@@ -32,7 +31,7 @@ impl When {
         if let Ok(local) = text.parse() {
             return Ok(Self::Local(local));
         }
-        Err("write an age like 90, 5h, 2d or 1w, or a moment like 2026-07-05 14:30".to_owned())
+        Err("use an age such as 90, 5h, 2d or 1w, or a time such as 2026-07-05 14:30".to_owned())
     }
 
     /// In seconds since 1970.
@@ -53,23 +52,23 @@ pub(super) fn ago(now: f64, then: f64) -> String {
     if !seconds.is_finite() || seconds < -60.0 {
         return "in the future".to_owned();
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "cut to whole seconds on purpose"
-    )]
-    let whole = seconds as i64;
-    hermes_time::ago(whole)
+    hermes_time::ago(whole(seconds))
 }
 
 /// `2026-11-05 13:45` in the zone of the profile.
 pub(super) fn minute(context: &Context, seconds: f64) -> String {
-    SignedDuration::try_from_secs_f64(seconds)
-        .and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since))
-        .map(|moment| moment.to_zoned(context.zone().resolve()))
-        .map_or_else(
-            |_| "at no known time".to_owned(),
-            |moment| moment.strftime("%Y-%m-%d %H:%M").to_string(),
-        )
+    match context.minute(whole(seconds)) {
+        unknown if unknown.is_empty() => "unknown time".to_owned(),
+        shown => shown,
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "cut to whole seconds on purpose"
+)]
+fn whole(seconds: f64) -> i64 {
+    seconds as i64
 }
 
 #[cfg(test)]

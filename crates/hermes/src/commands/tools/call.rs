@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use hermes_runtime::{Approval, BackendKind, BackendRequest};
+use hermes_runtime::{Approval, BackendKind, BackendRequest, ToolSet};
 use hermes_tools::is_failure;
 use serde_json::{Value, json};
 
-use super::call_lines;
+use super::call_lines::{self, Caller};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::signal_watch::SignalWatch;
+use crate::signal_watch::{END_LIMIT, SignalWatch};
 use crate::tool_access;
 use crate::ui::Asked;
 
@@ -18,19 +18,20 @@ use crate::ui::Asked;
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Name of the tool
     #[arg(required_unless_present = "stdin")]
     tool: Option<String>,
     /// Its arguments as a JSON object, or - to read them from standard input
     #[arg(value_name = "JSON")]
     arguments: Option<String>,
-    /// Conversation the call belongs to; calls of one share a terminal and a working directory
+    /// Conversation the call belongs to; calls in the same one share a terminal and a working
+    /// directory
     #[arg(long, value_name = "KEY", default_value = "cli")]
-    pub(super) session: String,
-    /// Print what the guards say instead of running the tool
+    session: String,
+    /// Print the verdict of the guards instead of running the tool
     #[arg(long)]
-    pub(super) check: bool,
+    check: bool,
     /// Read calls as JSON lines {"tool", "args", "session"} and answer each with one line
     #[arg(long, conflicts_with_all = ["tool", "arguments"])]
     stdin: bool,
@@ -50,28 +51,32 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         task: None,
         session: &args.session,
     };
-    let tools = tool_access::assemble(context, backend, Approval::Needed, asked)?;
-    let signals = SignalWatch::start(tools.setup())?;
+    let request = tool_access::request(context, backend, Approval::Needed, asked)?;
+    let tools = ToolSet::assemble(context, request)?;
+    let signals = SignalWatch::start(&tools, END_LIMIT)?;
     if !args.check {
         tools.recover();
     }
-    if args.stdin {
-        return call_lines::run(&tools, &signals, args, context);
-    }
-    let tool = args.tool.as_deref().unwrap_or_default();
-    let call = tools.call_context(&args.session);
-    let (result, failed) = if args.check {
-        let verdict = tools.registry.verdict(tool, &arguments, &call);
-        let refused = verdict.get("approved") != Some(&json!(true));
-        (verdict, refused)
-    } else {
-        let result = tools.registry.call(tool, &arguments, &call);
-        let failed = is_failure(&result);
-        (result, failed)
+    let caller = Caller {
+        tools: &tools,
+        session: &args.session,
+        check: args.check,
     };
-    tools.release();
-    context.printer.line(result.to_string())?;
-    Ok(signals.exit_code(u8::from(failed)))
+    let failed = if args.stdin {
+        call_lines::run(&caller, context)?;
+        false
+    } else {
+        let tool = args.tool.as_deref().unwrap_or_default();
+        let result = caller.call(tool, &arguments, None);
+        tools.release();
+        context.line(result.to_string())?;
+        if args.check {
+            result.get("approved") != Some(&json!(true))
+        } else {
+            is_failure(&result)
+        }
+    };
+    Ok(ExitCode::from(signals.exit_code(u8::from(failed))))
 }
 
 fn given_arguments(text: Option<&str>) -> Result<Value> {
@@ -103,5 +108,5 @@ fn from_standard_input() -> Result<String> {
             "the arguments are longer than {MAX_INPUT} bytes"
         )));
     }
-    String::from_utf8(bytes).map_err(|_| CommandError::usage("the arguments are not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| CommandError::usage("the arguments are not valid UTF-8"))
 }

@@ -1,6 +1,6 @@
 //! `hermes tools list`.
 
-use hermes_runtime::{Approval, BackendKind, BackendRequest};
+use hermes_runtime::{Approval, BackendKind, BackendRequest, ToolSet};
 use hermes_tools::ToolSelection;
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use crate::ui::{Asked, Table};
 const SESSION: &str = "cli";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Whose settings decide what is on: cli, telegram, discord and others
+pub(crate) struct Args {
+    /// Platform whose settings apply: cli, telegram, discord and others
     #[arg(long, value_name = "PLATFORM", default_value = "cli")]
     platform: String,
     /// Print JSON, with descriptions and schemas
@@ -28,7 +28,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         task: None,
         session: SESSION,
     };
-    let tools = tool_access::assemble(context, backend, Approval::Needed, Asked::Nothing)?;
+    let request = tool_access::request(context, backend, Approval::Needed, Asked::Nothing)?;
+    let tools = ToolSet::assemble(context, request)?;
     let call = tools.call_context(SESSION);
     let selection = ToolSelection::resolve(context.config(), &context.env, &args.platform, None);
     if args.json {
@@ -37,18 +38,19 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             .iter()
             .map(|tool| {
                 let reason = tool.unavailable(&call);
+                let spec = tool.spec();
                 json!({
-                    "name": tool.name(),
-                    "toolset": tool.toolset(),
-                    "description": tool.description(),
-                    "parameters": tool.schema(),
+                    "name": spec.name,
+                    "toolset": spec.toolset,
+                    "description": spec.description,
+                    "parameters": spec.schema(),
                     "enabled": selection.holds(tool),
                     "available": reason.is_none(),
                     "reason": reason,
                 })
             })
             .collect();
-        context.printer.json(&json!(listed))?;
+        context.json(&json!(listed))?;
     } else {
         let mut table = Table::new(&["Tool", "Toolset", "On", "Here"]);
         for tool in tools.registry.iter() {
@@ -57,13 +59,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                 Some(reason) => format!("no: {reason}"),
             };
             table.row(vec![
-                tool.name().to_owned(),
-                tool.toolset().to_owned(),
+                tool.spec().name.to_owned(),
+                tool.spec().toolset.to_owned(),
                 if selection.holds(tool) { "yes" } else { "no" }.to_owned(),
                 here,
             ]);
         }
-        context.printer.out(&table.render())?;
+        context.out(&table.render())?;
     }
     Ok(())
 }

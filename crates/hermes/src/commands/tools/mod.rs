@@ -5,19 +5,9 @@ mod call_lines;
 mod list;
 mod switch;
 
-use std::process::ExitCode;
-
 use crate::context::Context;
-use crate::error::Result;
 
-#[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-verbs! {
+verbs! { Context;
     /// List the tools and whether they can be used here
     List(list::Args) => list::run,
     /// Switch toolsets on
@@ -34,8 +24,4 @@ verbs! {
                       terminal.background_on_exit is keep."
     )]
     Call(call::Args) => call::run,
-}
-
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    args.verb.run(context)
 }

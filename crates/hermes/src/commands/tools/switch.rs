@@ -12,11 +12,11 @@ use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Names of toolsets
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// Where they are switched: cli, telegram, discord and others
+    /// Platform to switch them for: cli, telegram, discord and others
     #[arg(long, value_name = "PLATFORM", default_value = "cli")]
     platform: String,
 }
@@ -55,9 +55,7 @@ fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
         Switch::Off => "off",
     };
     if after == before {
-        context
-            .printer
-            .line(format!("Already {word} for {platform}."))?;
+        context.line(format!("Already {word} for {platform}."))?;
     } else {
         context.ensure_home()?;
         let names: Vec<&str> = after.iter().map(String::as_str).collect();
@@ -75,13 +73,12 @@ fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
             .symmetric_difference(&after)
             .map(String::as_str)
             .collect();
-        context.printer.line(format!(
-            "Switched {word} for {platform}: {}. New conversations have it.",
+        context.line(format!(
+            "Switched {word} for {platform}: {}. Takes effect in new conversations.",
             switched.join(", ")
         ))?;
     }
-    warn_if_off_everywhere(context, &chosen, switch)?;
-    Ok(())
+    warn_if_off_everywhere(context, &chosen, switch)
 }
 
 /// A platform is a word of a key, so it must be one.
@@ -90,7 +87,7 @@ fn platform(text: &str) -> Result<&str> {
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_-".contains(char);
     if text.is_empty() || !text.chars().all(plain) {
         return Err(CommandError::usage(format!(
-            "'{}' is not the name of a platform",
+            "'{}' is not a valid platform name",
             one_line(text, 60)
         )));
     }
@@ -106,13 +103,13 @@ fn chosen(names: &[String]) -> Result<BTreeSet<String>> {
             ..ToolSelection::default()
         }
         .expanded();
-        let known: Vec<&str> = basic_toolsets().map(|(name, _)| name).collect();
+        let known: Vec<&str> = basic_toolsets().collect();
         if !meant.iter().all(|name| known.contains(&name.as_str())) {
             return Err(CommandError::user(format!(
-                "there is no toolset '{}' that can be switched",
+                "there is no toolset '{}' that can be switched on or off",
                 one_line(name, 60)
             ))
-            .hint(format!("known are {}", known.join(", "))));
+            .hint(format!("known toolsets: {}", known.join(", "))));
         }
         chosen.extend(meant);
     }
@@ -123,18 +120,16 @@ fn warn_if_off_everywhere(
     context: &Context,
     chosen: &BTreeSet<String>,
     switch: Switch,
-) -> std::io::Result<()> {
+) -> Result<()> {
     let off = context.config().texts("agent.disabled_toolsets");
     let names = chosen.iter().map(String::as_str);
     let held: Vec<&str> = names.filter(|name| off.contains(name)).collect();
     if switch == Switch::Off || held.is_empty() {
         return Ok(());
     }
-    context.printer.warn(
-        format!(
-            "agent.disabled_toolsets keeps {} off everywhere",
-            held.join(", ")
-        ),
-        Some("take the names out of that list with `hermes config edit`"),
-    )
+    let held = held.join(", ");
+    context.warn(format!(
+        "agent.disabled_toolsets keeps {held} off everywhere"
+    ))?;
+    context.hint("remove the names from that list with `hermes config edit`")
 }

@@ -111,7 +111,8 @@ pub(crate) fn another_image_is_said_once_and_the_container_stays(engine: RealEng
     let id = place.only_id();
     let image = EngineImage::WithoutBash.name_in(engine);
     place.configure(json!({"docker_image": image}));
-    let words = "sandbox was created with different settings: docker_image; run 'hermes sandbox reset' to apply";
+    let words = "sandbox was created with different settings: docker_image; run 'hermes sandbox \
+        reset' to apply";
     let mut talk = place.talk();
     talk.output("true");
     talk.output("true");
@@ -223,7 +224,7 @@ pub(crate) fn an_image_without_bash_runs_commands_with_sh(engine: RealEngine) {
         (&result["output"], &result["exit_code"]),
         (&json!("hi"), &json!(4))
     );
-    assert!(result.to_string().contains("There is no bash"), "{result}");
+    assert!(result.to_string().contains("Bash is missing"), "{result}");
     let result = talk.run("echo $A; pwd");
     assert_eq!(result["output"], "1\n/tmp");
     assert!(!result.to_string().contains("bash"), "{result}");
@@ -231,7 +232,7 @@ pub(crate) fn an_image_without_bash_runs_commands_with_sh(engine: RealEngine) {
     assert_eq!(result["exit_code"], 124, "{result}");
     assert!(!place.runs(&place.only_id(), "sleep 338"));
     // What is said once per process is said in the next one.
-    place.exec("true").succeeds().says_part("There is no bash");
+    place.exec("true").succeeds().says_part("Bash is missing");
 }
 
 /// check 34

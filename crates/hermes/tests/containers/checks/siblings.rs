@@ -134,7 +134,7 @@ pub(crate) fn a_reset_asks_when_something_runs(engine: RealEngine) {
     let id = place.only_id();
     for verb in ["reset", "stop"] {
         let mut terminal = place.hermes(&["sandbox", verb]).start_at_terminal();
-        terminal.wait_for("Go on?");
+        terminal.wait_for("Continue?");
         terminal.press("n\r");
         terminal.wait().exits(1);
     }

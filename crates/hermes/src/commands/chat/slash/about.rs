@@ -5,7 +5,7 @@ use crate::error::{CommandError, Result};
 
 /// What a message may bring along.
 const REFERENCES: &str = "  @file:PATH[:FROM-TO], @folder:PATH, @diff, @staged, @git:N and \
-                          @url:ADDRESS in a message attach what they name";
+    @url:ADDRESS in a message attach what they refer to";
 
 pub(super) fn help(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     for command in COMMANDS {

@@ -1,10 +1,10 @@
 //! Commands about the messages so far: undo, retry, compress, history.
 
-use hermes_agent::CompressOutcome;
+use hermes_agent::Compacted;
 
 use super::{After, ChatState};
 use crate::error::{CommandError, Result};
-use crate::ui::one_line;
+use crate::ui::{counted, one_line};
 
 /// Characters of an undone message that are shown.
 const SHORT: usize = 60;
@@ -21,8 +21,8 @@ pub(super) fn undo(state: &mut ChatState<'_>, arguments: &str) -> Result<After> 
             .ok_or_else(|| CommandError::user(format!("/undo: '{text}' is not a number")))?,
     };
     let (_, person) = state.conversation.agent().message_counts();
-    let noun = if count == 1 { "message" } else { "messages" };
-    let question = format!("Undo the last {count} {noun} and what followed?");
+    let messages = counted(count, "message");
+    let question = format!("Undo the last {messages} and what followed?");
     if person > 0 && !state.may_discard(&question)? {
         state.note("Nothing was undone.")?;
         return Ok(After::Prompt);
@@ -51,10 +51,10 @@ pub(super) fn compress(state: &mut ChatState<'_>, arguments: &str) -> Result<Aft
     let focus = (!arguments.is_empty()).then_some(arguments);
     let agent = state.conversation.agent();
     match agent.compress(focus, state.display)? {
-        CompressOutcome::TooShort => state.note("There are too few messages to summarise.")?,
-        CompressOutcome::Unchanged => state.note("Nothing could be shortened.")?,
+        Compacted::TooShort => state.note("There are too few messages to summarise.")?,
+        Compacted::Unchanged => state.note("Nothing could be shortened.")?,
         // The display has shown how much shorter the history is.
-        CompressOutcome::Done => {}
+        Compacted::Done => {}
     }
     Ok(After::Prompt)
 }
@@ -66,8 +66,7 @@ pub(super) fn show(state: &mut ChatState<'_>, _: &str) -> Result<After> {
             let text = one_line(&message.text(), LINE);
             let calls = match message.call_count() {
                 0 => String::new(),
-                1 => " [1 call]".to_owned(),
-                count => format!(" [{count} calls]"),
+                count => format!(" [{}]", counted(count, "call")),
             };
             format!("  {:<10}{text}{calls}", message.role.as_str())
         })

@@ -37,7 +37,7 @@ pub(super) struct ChatState<'a> {
 
 impl ChatState<'_> {
     fn note(&self, text: impl AsRef<str>) -> Result<()> {
-        Ok(self.context.printer.note(text)?)
+        self.context.note(text)
     }
 
     /// Asks before something is discarded, at a terminal and unless the settings say otherwise.
@@ -47,7 +47,7 @@ impl ChatState<'_> {
             return Ok(true);
         }
         // A script is not asked.
-        Ok(confirm(&self.context.printer, what)?.unwrap_or(true))
+        Ok(confirm(self.context.printer, what)?.unwrap_or(true))
     }
 }
 
@@ -91,37 +91,37 @@ const COMMANDS: &[Command] = &[
     command(
         &["undo"],
         "[N]",
-        "Undo the last message, or the last N, with all that followed",
+        "Undo the last message, or the last N, and everything that followed",
         history::undo,
     ),
     command(
         &["compress", "compact"],
         "[what matters]",
-        "Replace the middle of the conversation by a summary",
+        "Replace the middle of the conversation with a summary",
         history::compress,
     ),
     command(
         &["history"],
         "",
-        "Show the conversation, a line for each message",
+        "Show the conversation, one line per message",
         history::show,
     ),
     command(
         &["title"],
         "[text]",
-        "Show the title of the session, or give it one",
+        "Show or set the title of the session",
         session::title,
     ),
     command(
         &["status"],
         "",
-        "Show the session, its model and where it works",
+        "Show the session, its model and its directory",
         session::status,
     ),
     command(
         &["model"],
         "[name] [--provider NAME]",
-        "Show the model, or switch to another one in this session",
+        "Show the model, or switch to another one for this session",
         model::model,
     ),
     command(
@@ -130,18 +130,23 @@ const COMMANDS: &[Command] = &[
         "Show tokens, requests and how full the context window is",
         model::usage,
     ),
-    command(&["tools"], "", "Show the tools of the model", about::tools),
+    command(
+        &["tools"],
+        "",
+        "Show the tools available to the model",
+        about::tools,
+    ),
     command(
         &["yolo"],
         "",
-        "Run risky commands without approval in this session, or ask again",
+        "Turn approval of risky commands off or on for this session",
         about::yolo,
     ),
     command(&["help"], "", "Show these commands", about::help),
     command(
         &["quit", "exit", "q"],
         "[--delete]",
-        "Leave; with --delete the session is deleted as well",
+        "Quit; with --delete, also delete the session",
         about::quit,
     ),
 ];
@@ -213,9 +218,8 @@ mod tests {
             ("xyzzyxyzzy", None),
         ] {
             let error = unknown(typed);
-            let (message, hints) = error.words();
-            assert!(message.contains(typed), "{message}");
-            let hint = hints.first().map(String::as_str).unwrap_or_default();
+            assert!(error.message.contains(typed), "{error:?}");
+            let hint = error.hints.first().map(String::as_str).unwrap_or_default();
             match near {
                 Some(near) => assert!(hint.contains(near), "{hint}"),
                 None => assert!(hint.contains("/help"), "{hint}"),

@@ -17,7 +17,7 @@ pub(super) fn model(state: &mut ChatState<'_>, arguments: &str) -> Result<After>
     state.conversation.change_model(name, wanted.provider)?;
     let route = state.conversation.agent().provider().route();
     state.note(format!(
-        "{} of {} now answers in this session.",
+        "Now using {} from {} in this session.",
         route.model, route.provider
     ))?;
     Ok(After::Prompt)
@@ -46,7 +46,7 @@ impl<'a> Wanted<'a> {
                 return Err(CommandError::user(format!("/model: unknown flag {word}"))
                     .hint("`hermes config set model.default NAME` changes it for all sessions"));
             } else if wanted.model.replace(word).is_some() {
-                return Err(CommandError::user("/model takes one name"));
+                return Err(CommandError::user("/model takes only one name"));
             }
         }
         if wanted.provider.is_some() && wanted.model.is_none() {
@@ -59,7 +59,7 @@ impl<'a> Wanted<'a> {
 fn list(state: &mut ChatState<'_>) -> Result<After> {
     let route = state.conversation.agent().provider().route();
     state.note(format!(
-        "  {} of {} ({} tokens)",
+        "  {} from {} ({} tokens)",
         route.model, route.provider, route.context_length
     ))?;
     let aliases = state.conversation.context().config().get("model_aliases");

@@ -1,85 +1,76 @@
 //! `hermes kanban boards switch`, `rename` and `set-default-workdir`.
 
-use std::process::ExitCode;
+use hermes_board::boards::{BoardSlug, MetadataChange};
 
-use hermes_board::boards::{BoardHome, BoardSlug, MetadataChange};
-
+use super::super::session::Kanban;
 use super::create::expanded;
 use super::now;
-use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct SwitchArgs {
+pub(crate) struct SlugArgs {
     /// The board
-    slug: String,
+    pub(super) slug: String,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct RenameArgs {
+pub(crate) struct RenameArgs {
     /// The board
     slug: String,
-    /// The new display name; the slug stays
+    /// The new display name; the slug does not change
     name: String,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct WorkdirArgs {
+pub(crate) struct WorkdirArgs {
     /// The board
     slug: String,
     /// An absolute path; cleared if not given
     path: Option<String>,
 }
 
-pub(super) fn switch(args: &SwitchArgs, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+pub(super) fn switch(args: &SlugArgs, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    let home = kanban.home();
     home.switch(&slug)?;
-    context
-        .printer
-        .line(format!("Active board is now '{slug}'."))?;
+    kanban.line(format!("Active board is now '{slug}'."))?;
     let active = home.active();
     if active != slug {
-        context.printer.note(format!(
-            "hint: HERMES_KANBAN_BOARD is set, so commands in this shell still use '{active}'"
+        kanban.hint(format!(
+            "HERMES_KANBAN_BOARD is set, so commands in this shell still use '{active}'"
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-pub(super) fn rename(args: &RenameArgs, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+pub(super) fn rename(args: &RenameArgs, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    let home = kanban.home();
     let change = MetadataChange {
         name: Some(args.name.clone()),
         ..MetadataChange::default()
     };
     let info = home.change(&slug, &change, now())?;
     let name = one_line(&info.name, 200);
-    context
-        .printer
-        .line(format!("Board '{slug}' renamed to '{name}'."))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Board '{slug}' renamed to '{name}'."))
 }
 
-pub(super) fn set_workdir(
-    args: &WorkdirArgs,
-    context: &Context,
-    home: &BoardHome,
-) -> Result<ExitCode> {
+pub(super) fn set_workdir(args: &WorkdirArgs, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    let home = kanban.home();
     let path = args.path.as_deref().map(str::trim);
     let path = path.filter(|path| !path.is_empty());
     let change = MetadataChange {
-        default_workdir: Some(path.map(|path| expanded(home, path))),
+        default_workdir: Some(path.map(|path| expanded(&home, path))),
         ..MetadataChange::default()
     };
     let info = home.change(&slug, &change, now())?;
-    context.printer.line(match &info.default_workdir {
+    kanban.line(match &info.default_workdir {
         Some(path) => format!(
             "Board '{slug}' default workdir set to '{}'.",
             one_line(path, 500)
         ),
         None => format!("Board '{slug}' default workdir cleared."),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

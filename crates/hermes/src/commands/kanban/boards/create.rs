@@ -1,20 +1,18 @@
 //! `hermes kanban boards create`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use hermes_board::CheckDepth;
 use hermes_board::boards::{BoardHome, BoardSlug, MetadataChange};
 
 use super::super::cards::NAME;
-use super::super::session::{open, settings};
+use super::super::session::Kanban;
 use super::now;
-use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Slug: lowercase letters, digits, - and _
     slug: String,
     /// Display name
@@ -29,7 +27,7 @@ pub(super) struct Args {
     /// Colour for the dashboard, such as #8b5cf6
     #[arg(long, value_name = "COLOUR")]
     color: Option<String>,
-    /// Directory of cards that name none
+    /// Working directory for cards that do not specify one
     #[arg(long, value_name = "PATH")]
     default_workdir: Option<String>,
     /// Switch to the board
@@ -37,49 +35,44 @@ pub(super) struct Args {
     switch: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    let home = kanban.home();
     let workdir = args.default_workdir.as_deref();
     let change = MetadataChange {
         name: args.name.clone(),
         description: args.description.clone(),
         icon: args.icon.clone(),
         color: args.color.clone(),
-        default_workdir: workdir.map(|path| Some(expanded(home, path))),
+        default_workdir: workdir.map(|path| Some(expanded(&home, path))),
         archived: None,
     };
     let created = home.create(&slug, &change, now())?;
     // A board is one that can be opened.
-    open(
-        context,
-        &home.board(&slug),
-        &settings(context),
-        CheckDepth::WhenDue,
-    )?;
+    kanban.open_board(&home.board(&slug), CheckDepth::WhenDue)?;
     let verb = if created.existed {
         "already exists"
     } else {
         "created"
     };
-    let printer = &context.printer;
-    printer.line(format!("Board '{slug}' {verb}."))?;
-    printer.line(format!(
+    kanban.line(format!("Board '{slug}' {verb}."))?;
+    kanban.line(format!(
         "  Display name: {}",
         one_line(&created.info.name, NAME)
     ))?;
-    printer.line(format!(
+    kanban.line(format!(
         "  DB path:      {}",
         created.info.db_path.display()
     ))?;
     if args.switch {
         home.switch(&slug)?;
-        printer.line(format!("  Switched to '{slug}'."))?;
+        kanban.line(format!("  Switched to '{slug}'."))?;
     } else {
-        printer.line(format!(
+        kanban.line(format!(
             "  `hermes kanban boards switch {slug}` switches to it."
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A directory with `~` resolved.

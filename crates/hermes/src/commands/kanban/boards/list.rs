@@ -1,19 +1,17 @@
 //! `hermes kanban boards list` and `show`.
 
-use std::process::ExitCode;
-
 use hermes_board::boards::{BoardHome, BoardInfo, BoardSlug, Listed};
 use hermes_board::{CheckDepth, Counts};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::super::cards::{NAME, TITLE, counts_text, padded};
-use super::super::session::{open, settings};
-use crate::context::Context;
+use super::super::session::Kanban;
+use crate::commands::NoArgs;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Include boards marked as archived
     #[arg(long)]
     all: bool,
@@ -22,25 +20,27 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let listed = if args.all {
         Listed::All
     } else {
         Listed::Active
     };
+    let home = &kanban.home();
     let boards = home.list(listed)?;
     let current = home.active();
     let counted: Vec<(&BoardInfo, Counts)> = boards
         .iter()
-        .map(|board| (board, counts(context, home, &board.slug)))
+        .map(|board| (board, counts(kanban, home, &board.slug)))
         .collect();
     if args.json {
-        let rows: Result<Vec<Value>> = counted
-            .iter()
-            .map(|(board, counts)| row(board, counts, board.slug == current))
-            .collect();
-        context.printer.json(&Value::Array(rows?))?;
-        return Ok(ExitCode::SUCCESS);
+        let rows = counted.iter().map(|(board, counts)| Row {
+            board,
+            is_current: board.slug == current,
+            counts,
+            total: counts.values().sum(),
+        });
+        return kanban.json(&rows.collect::<Vec<_>>());
     }
     let mut out = format!("    {:24}  {:28}  COUNTS\n", "SLUG", "NAME");
     for (board, counts) in &counted {
@@ -58,29 +58,28 @@ pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<Ex
     if boards.len() > 1 {
         out.push_str("`hermes kanban boards switch SLUG` switches to another one.\n");
     }
-    context.printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    kanban.out(&out)
 }
 
-fn row(board: &BoardInfo, counts: &Counts, is_current: bool) -> Result<Value> {
-    let mut value = serde_json::to_value(board)?;
-    if let Value::Object(fields) = &mut value {
-        fields.insert("is_current".to_owned(), json!(is_current));
-        fields.insert("counts".to_owned(), json!(counts));
-        let total: u64 = counts.values().sum();
-        fields.insert("total".to_owned(), json!(total));
-    }
-    Ok(value)
+/// A board in JSON.
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    board: &'a BoardInfo,
+    is_current: bool,
+    counts: &'a Counts,
+    total: u64,
 }
 
 /// Cards by status; none for a board whose database is missing or unreadable, so that one bad board
 /// does not hide the others.
-fn counts(context: &Context, home: &BoardHome, slug: &BoardSlug) -> Counts {
+fn counts(kanban: &Kanban<'_>, home: &BoardHome, slug: &BoardSlug) -> Counts {
     let board = home.board(slug);
     if !board.database.exists() {
         return Counts::new();
     }
-    let counted = open(context, &board, &settings(context), CheckDepth::WhenDue)
+    let counted = kanban
+        .open_board(&board, CheckDepth::WhenDue)
         .and_then(|store| Ok(store.counts()?));
     counted.unwrap_or_else(|error| {
         tracing::warn!(
@@ -92,10 +91,11 @@ fn counts(context: &Context, home: &BoardHome, slug: &BoardSlug) -> Counts {
     })
 }
 
-pub(super) fn show(context: &Context, home: &BoardHome) -> Result<ExitCode> {
+pub(super) fn show(_: &NoArgs, kanban: &Kanban<'_>) -> Result<()> {
+    let home = &kanban.home();
     let current = home.active();
     let info = home.info(&current);
-    let counts = counts(context, home, &current);
+    let counts = counts(kanban, home, &current);
     let total: u64 = counts.values().sum();
     let mut out = format!("Current board: {current}\n");
     out.push_str(&format!("  Display name: {}\n", one_line(&info.name, NAME)));
@@ -113,6 +113,5 @@ pub(super) fn show(context: &Context, home: &BoardHome) -> Result<ExitCode> {
         format!(" ({})", counts_text(&counts, ""))
     };
     out.push_str(&format!("  Tasks:        {total} total{by_status}\n"));
-    context.printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    kanban.out(&out)
 }

@@ -7,55 +7,46 @@ mod remove;
 
 use std::process::ExitCode;
 
-use hermes_board::boards::BoardHome;
 use hermes_board::{Clock, SystemClock};
 
-use crate::context::Context;
+use super::session::Kanban;
+use crate::commands::{NoArgs, exit};
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! { Kanban<'_>;
     /// List the boards
     #[command(visible_alias = "ls")]
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Create a board
     #[command(visible_alias = "new")]
-    Create(create::Args),
+    Create(create::Args) => create::run,
     /// Archive a board
     #[command(visible_alias = "remove")]
-    Rm(remove::Args),
+    Rm(remove::Args) => remove::rm,
     /// Delete a board with everything in it
-    Delete(remove::DeleteArgs),
+    Delete(change::SlugArgs) => remove::delete,
     /// Switch to another board
     #[command(visible_alias = "use")]
-    Switch(change::SwitchArgs),
-    /// Show the board in use
+    Switch(change::SlugArgs) => change::switch,
+    /// Show the active board
     #[command(visible_alias = "current")]
-    Show,
+    Show(NoArgs) => list::show,
     /// Change the display name of a board
-    Rename(change::RenameArgs),
-    /// Set the directory of cards that name none
-    SetDefaultWorkdir(change::WorkdirArgs),
+    Rename(change::RenameArgs) => change::rename,
+    /// Set the working directory for cards that do not specify one
+    SetDefaultWorkdir(change::WorkdirArgs) => change::set_workdir,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let home = BoardHome::resolve(&context.env, &context.location);
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
     match &args.verb {
-        None => list::run(&list::Args::default(), context, &home),
-        Some(Verb::List(args)) => list::run(args, context, &home),
-        Some(Verb::Create(args)) => create::run(args, context, &home),
-        Some(Verb::Rm(args)) => remove::rm(args, context, &home),
-        Some(Verb::Delete(args)) => remove::delete(args, context, &home),
-        Some(Verb::Switch(args)) => change::switch(args, context, &home),
-        Some(Verb::Show) => list::show(context, &home),
-        Some(Verb::Rename(args)) => change::rename(args, context, &home),
-        Some(Verb::SetDefaultWorkdir(args)) => change::set_workdir(args, context, &home),
+        Some(verb) => verb.run(kanban),
+        None => exit(list::run(&list::Args::default(), kanban)),
     }
 }
 

@@ -1,50 +1,41 @@
 //! `hermes kanban boards rm` and `delete`.
 
-use std::process::ExitCode;
+use hermes_board::boards::BoardSlug;
 
-use hermes_board::boards::{BoardHome, BoardSlug};
-
+use super::super::session::Kanban;
+use super::change::SlugArgs;
 use super::now;
-use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The board
     slug: String,
-    /// Delete the board with everything in it instead of archiving it
+    /// Delete the board and everything in it instead of archiving it
     #[arg(long)]
     delete: bool,
 }
 
-#[derive(Debug, clap::Args)]
-pub(super) struct DeleteArgs {
-    /// The board
-    slug: String,
-}
-
-pub(super) fn rm(args: &Args, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+pub(super) fn rm(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     if args.delete {
-        return delete_board(&args.slug, context, home);
+        return delete_board(&args.slug, kanban);
     }
     let slug = BoardSlug::parse(&args.slug)?;
+    let home = kanban.home();
     let path = home.archive(&slug, now())?;
-    let printer = &context.printer;
-    printer.line(format!("Board '{slug}' archived → {}", path.display()))?;
-    printer.line(format!(
+    kanban.line(format!("Board '{slug}' archived → {}", path.display()))?;
+    kanban.line(format!(
         "To restore it, move that directory to {}",
         home.board(&slug).directory.display()
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
-pub(super) fn delete(args: &DeleteArgs, context: &Context, home: &BoardHome) -> Result<ExitCode> {
-    delete_board(&args.slug, context, home)
+pub(super) fn delete(args: &SlugArgs, kanban: &Kanban<'_>) -> Result<()> {
+    delete_board(&args.slug, kanban)
 }
 
-fn delete_board(slug: &str, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+fn delete_board(slug: &str, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(slug)?;
-    home.delete(&slug, now())?;
-    context.printer.line(format!("Board '{slug}' deleted."))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.home().delete(&slug, now())?;
+    kanban.line(format!("Board '{slug}' deleted."))
 }

@@ -4,10 +4,12 @@ use hermes_board::boards::BoardSlug;
 use hermes_board::model::{LinkedTask, Status};
 use hermes_board::store::BoardStore;
 use hermes_board::{Counts, ListQuery, SortOrder};
-use serde_json::{Value, json};
+use serde::Serialize;
 
+use super::super::cards::{NAME, TITLE, assignee, padded};
 use super::super::session::BoardSession;
 use crate::error::Result;
+use crate::ui::one_line;
 
 /// Most cards of a column that are loaded; its number counts all.
 const MOST: u32 = 200;
@@ -35,21 +37,23 @@ pub(super) struct Choice {
 }
 
 /// The cards of one status.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Column {
+    #[serde(rename = "name")]
     pub(super) status: Status,
     /// How many there are; unknown if only some were loaded.
     pub(super) total: Option<u64>,
+    #[serde(rename = "tasks")]
     pub(super) cards: Vec<LinkedTask>,
 }
 
 /// The board at one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Snapshot {
     pub(super) board: BoardSlug,
-    pub(super) now: i64,
-    pub(super) latest_event_id: i64,
     pub(super) columns: Vec<Column>,
+    pub(super) latest_event_id: i64,
+    pub(super) now: i64,
 }
 
 impl Snapshot {
@@ -91,24 +95,27 @@ impl Snapshot {
             .filter(|column| !column.cards.is_empty() || ALWAYS.contains(&column.status))
     }
 
-    pub(super) fn to_json(&self) -> Result<Value> {
-        let columns: std::result::Result<Vec<Value>, serde_json::Error> = self
-            .columns
-            .iter()
-            .map(|column| {
-                Ok(json!({
-                    "name": column.status,
-                    "total": column.total,
-                    "tasks": serde_json::to_value(&column.cards)?,
-                }))
-            })
-            .collect();
-        Ok(json!({
-            "board": self.board,
-            "columns": columns?,
-            "latest_event_id": self.latest_event_id,
-            "now": self.now,
-        }))
+    /// The board as text, for pipes and files: one heading a column, one line a card.
+    pub(super) fn text(&self) -> String {
+        let mut out = format!("Board: {}\n", self.board);
+        for column in self.shown() {
+            out.push_str(&format!("\n{}\n", column.heading()));
+            for card in &column.cards {
+                let task = &card.task;
+                out.push_str(&format!(
+                    "  {}  {}  {}\n",
+                    one_line(task.id.as_str(), NAME),
+                    padded(&one_line(assignee(task, "(unassigned)"), NAME), 20),
+                    one_line(&task.title, TITLE)
+                ));
+            }
+            let left_out = column.total.unwrap_or_default();
+            let left_out = left_out.saturating_sub(column.cards.len() as u64);
+            if left_out > 0 {
+                out.push_str(&format!("  … and {left_out} more\n"));
+            }
+        }
+        out
     }
 }
 

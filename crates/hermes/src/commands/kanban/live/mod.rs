@@ -3,7 +3,6 @@
 
 mod columns;
 mod keys;
-mod plain;
 mod render;
 mod screen;
 mod view;
@@ -13,14 +12,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use hermes_board::model::TaskId;
-use hermes_proc::{EndSignal, EndSignals, first_readable};
+use hermes_proc::{EndSignal, first_readable};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::isatty;
 
-use super::session::BoardSession;
+use super::session::{BoardSession, Kanban};
 use super::show;
-use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::commands::exit;
+use crate::error::Result;
+use crate::signal_watch::listen_for_signals;
 use columns::{Choice, Snapshot};
 use keys::{Key, Keyboard};
 use screen::Screen;
@@ -32,14 +32,14 @@ const PAUSE: Duration = Duration::from_millis(250);
 const SHORT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Only cards of this profile or lane
+pub(crate) struct Args {
+    /// Only cards assigned to this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Only cards of this namespace
+    /// Only cards in this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Print the board once, even at a terminal
+    /// Print the board once, even on a terminal
     #[arg(long)]
     once: bool,
     /// Print JSON
@@ -47,27 +47,23 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
+    let session = kanban.open()?;
     let choice = Choice {
         assignee: args.assignee.clone(),
         tenant: args.tenant.clone(),
     };
     if args.json {
-        let snapshot = Snapshot::take(&session, &choice)?;
-        context.printer.json(&snapshot.to_json()?)?;
-    } else if args.once || !isatty(stdin()) || !isatty(stdout()) {
-        let snapshot = Snapshot::take(&session, &choice)?;
-        context.printer.out(&plain::text(&snapshot))?;
-    } else {
-        return Ok(
-            match live(&session, &choice, PAUSE, &mut || Ok(Looking::On))? {
-                None | Some(EndSignal::Interrupt) => ExitCode::SUCCESS,
-                Some(other) => ExitCode::from(other.exit_code()),
-            },
-        );
+        return exit(kanban.json(&Snapshot::take(&session, &choice)?));
     }
-    Ok(ExitCode::SUCCESS)
+    if args.once || !isatty(stdin()) || !isatty(stdout()) {
+        return exit(kanban.out(&Snapshot::take(&session, &choice)?.text()));
+    }
+    let signal = live(&session, &choice, PAUSE, &mut || Ok(Looking::On))?;
+    Ok(match signal {
+        None | Some(EndSignal::Interrupt) => ExitCode::SUCCESS,
+        Some(other) => ExitCode::from(other.exit_code()),
+    })
 }
 
 /// Whether the board is to be shown any longer.
@@ -77,7 +73,8 @@ pub(in crate::commands) enum Looking {
     Enough,
 }
 
-/// Shows the whole board while `meanwhile` does its work, many times a second; returns the signal that
+/// Shows the whole board while `meanwhile` does its work, many times a second; returns the signal
+/// that
 /// ended it.
 pub(in crate::commands) fn accompany(
     session: &BoardSession<'_>,
@@ -93,12 +90,10 @@ fn live(
     pause: Duration,
     meanwhile: &mut dyn FnMut() -> Result<Looking>,
 ) -> Result<Option<EndSignal>> {
-    let signals = EndSignals::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for signals: {error}"))
-    })?;
+    let signals = listen_for_signals()?;
     let mut view = View::of(Snapshot::take(session, choice)?);
     let mut seen = session.store.data_version()?;
-    let mut screen = Screen::enter(&session.context.env)?;
+    let mut screen = Screen::enter(&session.env)?;
     let mut keyboard = Keyboard::default();
     loop {
         let size = Screen::size();
@@ -141,6 +136,6 @@ fn live(
 /// A card with everything that belongs to it, as `show` prints it.
 fn details(session: &BoardSession<'_>, id: &TaskId) -> view::Details {
     // A card that was deleted a moment ago leaves a sentence about that.
-    let text = show::text(session, id, None).unwrap_or_else(|error| error.words().0.to_owned());
+    let text = show::text(session, id, None).unwrap_or_else(|error| error.message);
     view::Details::new(id.clone(), &text)
 }

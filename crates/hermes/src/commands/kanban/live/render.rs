@@ -87,7 +87,7 @@ fn board(view: &View, size: Size) -> Vec<Line> {
     while lines.len() + 1 < size.height {
         lines.push(Line::new());
     }
-    let keys = "←↓↑→ move  Enter open  r refresh  q leave";
+    let keys = "←↓↑→ move  Enter open  r refresh  q quit";
     lines.push(vec![piece(keys, size.width, Emphasis::Faint)]);
     lines
 }
@@ -173,7 +173,7 @@ mod tests {
     use crate::commands::kanban::live::columns::Snapshot;
     use crate::commands::kanban::live::keys::Key;
     use crate::commands::kanban::live::view::Step;
-    use hermes_board::boards::{BoardHome, BoardSlug};
+    use hermes_board::boards::{Board, BoardSlug};
     use hermes_board::store::{BoardStore, NewTask};
     use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
     use pretty_assertions::assert_eq;
@@ -181,7 +181,7 @@ mod tests {
     /// A board with cards of these titles, all ready.
     fn view(titles: &[&str]) -> View {
         let home = tempfile::tempdir().unwrap();
-        let board = BoardHome::at(home.path()).board(&BoardSlug::default_board());
+        let board = Board::below(home.path(), &BoardSlug::default_board());
         let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
         for title in titles {
             store.create(&NewTask::titled(*title)).unwrap();
@@ -252,7 +252,7 @@ mod tests {
         );
         assert_eq!(rows[3].trim(), "▶ a first");
         assert_eq!(rows[6].trim(), "▶ b 日本\\u{202e}");
-        assert!(rows[11].contains("q leave"));
+        assert!(rows[11].contains("q quit"));
         assert!(chosen(&view, size)[0].contains("a first"));
     }
 

@@ -24,9 +24,7 @@ pub(super) struct Size {
 pub(super) enum Step {
     /// Only what is shown may have changed.
     Stay,
-    /// Open this card.
     Open(TaskId),
-    /// Leave.
     Leave,
 }
 

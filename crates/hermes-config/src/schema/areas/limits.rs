@@ -1,0 +1,75 @@
+//! Limits of output, context and conversations, and commands approved for good.
+
+use super::super::key::{flag, int, list, number, positive, text, whole};
+
+sections! {
+    /// Size of tool results.
+    "tool_output" open = true {
+        /// Most bytes of a command's output.
+        "max_bytes": positive(50_000);
+        /// Most lines of one file read.
+        "max_lines": positive(2_000);
+        /// Most characters of one line.
+        "max_line_length": positive(2_000);
+    }
+
+    /// Brakes for repeated tool calls.
+    "tool_loop_guardrails" open = true {
+        /// Whether the model is warned; yes if unset.
+        "warnings_enabled": flag(true).unset();
+        /// Whether such calls are refused.
+        "hard_stop_enabled": flag(false).unset();
+        /// Failures of one call before a warning; 2 if unset.
+        "warn_after.exact_failure": positive(2).unset();
+        /// Failures of one tool before a warning; 3 if unset.
+        "warn_after.same_tool_failure": positive(3).unset();
+        /// Equal results of one call before a warning; 2 if unset.
+        "warn_after.idempotent_no_progress": positive(2).unset();
+        /// Failures of one call before a refusal; 5 if unset.
+        "hard_stop_after.exact_failure": positive(5).unset();
+        /// Failures of one tool before a refusal; 8 if unset.
+        "hard_stop_after.same_tool_failure": positive(8).unset();
+        /// Equal results of one call before a refusal; 5 if unset.
+        "hard_stop_after.idempotent_no_progress": positive(5).unset();
+    }
+
+    /// Shortening of long conversations.
+    "compression" open = true {
+        /// Whether long conversations are shortened; yes if unset.
+        "enabled": flag(true).unset();
+        /// Share of the context window from which one is shortened; 0.5 if unset.
+        "threshold": number(0.5).unset();
+        /// Share of that which is kept verbatim; 0.2 if unset.
+        "target_ratio": number(0.2).unset();
+        /// Messages at the beginning that stay; 3 if unset.
+        "protect_first_n": int(3).unset();
+        /// Whether the conversation is left unchanged when no summary can be made.
+        "abort_on_summary_failure": flag(false).unset();
+    }
+
+    /// The provider OpenRouter.
+    "openrouter" open = true {
+        /// Whether answers may come from its cache.
+        "response_cache": flag(false).unset();
+        /// Maximum age of such an answer, in seconds.
+        "response_cache_ttl": int(0).unset();
+    }
+
+    /// Caching of prompts.
+    "prompt_caching" open = true {
+        /// How long a prompt stays cached: `5m` or `1h`; `5m` if unset.
+        "cache_ttl": text("").unset();
+    }
+
+    /// Permanently approved commands.
+    "command_allowlist" open = false {
+        /// Keys of patterns, or whole commands.
+        "": list();
+    }
+
+    /// When conversations are reset.
+    "session_reset" open = true {
+        /// Hours for which a background process keeps its conversation from being reset.
+        "bg_process_max_age_hours": whole(24);
+    }
+}

@@ -1,0 +1,343 @@
+//! Programs that run what they are given: shells, interpreters, readers with a program option.
+//!
+//! Only facts about their command lines; what follows from them is decided by the rules.
+
+use super::model::{Command, Word, basename, is_one_of};
+use super::wrapper::behind_options;
+
+/// Where a shell takes its commands from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ShellInput {
+    /// One word: `sh -c WORD`.
+    Text(Word),
+    /// Several words joined: `eval a b`, `ssh host a b`.
+    Joined(String),
+    Stdin,
+}
+
+/// Whether a name is that of a shell.
+pub(crate) fn is_shell(name: &str) -> bool {
+    is_one_of(
+        name,
+        "sh bash zsh ksh dash ash mksh fish csh tcsh rbash -bash -sh",
+    )
+}
+
+/// Families of interpreters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interpreter {
+    Python,
+    Perl,
+    Ruby,
+    Node,
+    Php,
+    Other,
+}
+
+impl Interpreter {
+    /// Letters of its options: those that bring code, those that take the rest of their word or the next
+    /// word, those that take the rest of their word if there is one.
+    fn letters(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Python => ("c", "WX", ""),
+            Self::Perl => ("eE", "", "IMmixDCF"),
+            Self::Ruby => ("e", "rI", "iFE"),
+            Self::Node => ("ep", "rI", ""),
+            Self::Php => ("rBRE", "d", ""),
+            Self::Other => ("e", "", ""),
+        }
+    }
+}
+
+/// The family a name belongs to, versions included (`python3.12`).
+pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match stem {
+        "python" | "pypy" | "ipython" | "pythonw" => Some(Interpreter::Python),
+        "perl" => Some(Interpreter::Perl),
+        "ruby" | "irb" => Some(Interpreter::Ruby),
+        "node" | "nodejs" | "bun" | "deno" => Some(Interpreter::Node),
+        "php" => Some(Interpreter::Php),
+        "lua" | "luajit" | "Rscript" | "osascript" | "julia" | "elixir" => Some(Interpreter::Other),
+        _ => None,
+    }
+}
+
+/// Whether an interpreter is given code on its command line.
+pub(crate) fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
+    let mut args = args.iter();
+    while let Some(word) = args.next() {
+        let text = word.text.as_str();
+        if family == Interpreter::Node && text == "eval" {
+            return true;
+        }
+        if text == "--" || !text.starts_with('-') || text == "-" {
+            return false;
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            let long = long.split('=').next().unwrap_or_default();
+            if family == Interpreter::Node && matches!(long, "eval" | "print") {
+                return true;
+            }
+            continue;
+        }
+        match cluster(family, text) {
+            Cluster::Code => return true,
+            Cluster::TakesNext => {
+                args.next();
+            }
+            Cluster::Ends => return false,
+            Cluster::Plain => {}
+        }
+    }
+    false
+}
+
+enum Cluster {
+    Code,
+    TakesNext,
+    Ends,
+    Plain,
+}
+
+/// Letters behind one dash, up to the one that takes a value.
+fn cluster(family: Interpreter, text: &str) -> Cluster {
+    let (code, with_value, with_rest) = family.letters();
+    let mut letters = text.trim_start_matches('-').chars();
+    while let Some(c) = letters.next() {
+        if code.contains(c) {
+            return Cluster::Code;
+        }
+        if with_value.contains(c) && letters.as_str().is_empty() {
+            return Cluster::TakesNext;
+        }
+        if with_value.contains(c) || with_rest.contains(c) {
+            return Cluster::Plain;
+        }
+        if family == Interpreter::Python && c == 'm' {
+            return Cluster::Ends;
+        }
+    }
+    Cluster::Plain
+}
+
+/// Whether an interpreter without a script reads one from its input.
+pub(crate) fn reads_script_from_stdin(args: &[Word]) -> bool {
+    let first = args.iter().find(|word| {
+        !word.text.starts_with('-') || matches!(word.text.as_str(), "-" | "-c" | "-e" | "-m")
+    });
+    first.is_none_or(|word| matches!(word.text.as_str(), "-" | "/dev/stdin"))
+}
+
+/// Options of `ssh` that take a word.
+const SSH_VALUES: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w";
+
+/// Where a command takes shell text from, if it runs any.
+pub(crate) fn shell_text(command: &Command) -> Option<ShellInput> {
+    let name = command.name();
+    let args = command.args();
+    let joined = |words: &[Word]| {
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        (!texts.is_empty()).then(|| ShellInput::Joined(texts.join(" ")))
+    };
+    match name {
+        _ if is_shell(name) => shell_input(args),
+        "eval" => joined(behind_dashes(args)),
+        "." | "source" => args
+            .first()
+            .filter(|word| word.text == "/dev/stdin")
+            .map(|_| ShellInput::Stdin),
+        "trap" => behind_dashes(args)
+            .first()
+            .filter(|word| !word.text.starts_with('-'))
+            .map(|word| ShellInput::Text(word.clone())),
+        "alias" => {
+            let values: Vec<&str> = args
+                .iter()
+                .filter_map(|word| Some(word.text.split_once('=')?.1))
+                .collect();
+            (!values.is_empty()).then(|| ShellInput::Joined(values.join("\n")))
+        }
+        "su" | "runuser" | "script" | "flock" => {
+            value_of(args, &["-c", "--command"]).map(ShellInput::Text)
+        }
+        "watch" => joined(behind_options(args, "-n --interval", 0)),
+        "ssh" => joined(behind_options(args, SSH_VALUES, 1)),
+        "env" => value_of(args, &["-S", "--split-string"]).map(ShellInput::Text),
+        _ => None,
+    }
+}
+
+fn behind_dashes(args: &[Word]) -> &[Word] {
+    match args.split_first() {
+        Some((first, rest)) if first.text == "--" => rest,
+        _ => args,
+    }
+}
+
+/// The value of an option: the next word, or what is joined to it.
+fn value_of(args: &[Word], options: &[&str]) -> Option<Word> {
+    for (at, word) in args.iter().enumerate() {
+        for option in options {
+            if word.text == *option {
+                return args.get(at + 1).cloned();
+            }
+            if let Some(rest) = word.text.strip_prefix(option) {
+                let joined = if option.starts_with("--") {
+                    rest.strip_prefix('=')
+                } else {
+                    Some(rest)
+                };
+                if let Some(value) = joined {
+                    return Some(Word {
+                        text: value.to_owned(),
+                        ..word.clone()
+                    });
+                }
+            }
+        }
+    }
+    None
+}
+
+/// `-c` anywhere among the options makes the first operand the text; without a script, it is stdin.
+fn shell_input(args: &[Word]) -> Option<ShellInput> {
+    let mut text_follows = false;
+    let mut from_stdin = false;
+    let mut at = 0;
+    while let Some(word) = args.get(at) {
+        let text = word.text.as_str();
+        at += 1;
+        if text == "--" || text == "-" {
+            break;
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            if matches!(long, "rcfile" | "init-file") {
+                at += 1;
+            } else if let Some(value) = long.strip_prefix("command=") {
+                return Some(ShellInput::Joined(value.to_owned()));
+            } else if long == "command" {
+                text_follows = true;
+            } else if matches!(long, "help" | "version") {
+                return None;
+            }
+            continue;
+        }
+        let Some(letters) = text.strip_prefix(['-', '+']) else {
+            at -= 1;
+            break;
+        };
+        text_follows |= text.starts_with('-') && letters.contains('c');
+        from_stdin |= text.starts_with('-') && letters.contains('s');
+        if letters.ends_with(['o', 'O']) {
+            at += 1;
+        }
+    }
+    match args.get(at) {
+        Some(word) if text_follows => Some(ShellInput::Text(word.clone())),
+        None if text_follows => None,
+        Some(word) if word.text == "/dev/stdin" => Some(ShellInput::Stdin),
+        Some(_) if !from_stdin => None,
+        _ => Some(ShellInput::Stdin),
+    }
+}
+
+/// Options of reading tools that name a program: tools, option, fewest letters of it that count.
+const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
+    ("rg", "--pre", 5),
+    ("rg", "--hostname-bin", 14),
+    ("sort gsort", "--compress-program", 6),
+    ("ag ack bat", "--pager", 7),
+    ("man", "--pager", 5),
+    ("man", "--html", 4),
+    ("man", "-P", 2),
+    ("man", "-H", 2),
+    ("tar", "--checkpoint-action", 14),
+    ("tar", "--to-command", 7),
+    ("tar", "--use-compress-program", 7),
+    ("zip", "-TT", 3),
+];
+
+/// A program named by an option of a reading tool: `tool option`, and the program if it is known.
+pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String>)> {
+    let name = command.name();
+    let options: Vec<&(&str, &str, usize)> = PROGRAM_OPTIONS
+        .iter()
+        .filter(|(tools, ..)| is_one_of(name, tools))
+        .collect();
+    if options.is_empty() {
+        return (name == "git").then(|| git_program(command)).flatten();
+    }
+    let mut previous_takes_value = false;
+    for (at, word) in command.args().iter().enumerate() {
+        if word.text == "--" {
+            return None;
+        }
+        if std::mem::take(&mut previous_takes_value) {
+            continue;
+        }
+        // `rg --sort --pre`: the second is the value of the first.
+        previous_takes_value = matches!(
+            word.text.as_str(),
+            "--sort" | "--sortr" | "-e" | "--regexp" | "-k" | "--key" | "-f" | "--file"
+        );
+        for (_, option, fewest) in &options {
+            let (written, joined) = match word.text.split_once('=') {
+                Some((written, value)) if option.starts_with("--") => (written, Some(value)),
+                _ => (word.text.as_str(), None),
+            };
+            let hit = if option.starts_with("--") {
+                written.len() >= *fewest && option.starts_with(written)
+            } else {
+                written.starts_with(option)
+            };
+            if !hit {
+                continue;
+            }
+            let joined =
+                joined.or_else(|| written.strip_prefix(option).filter(|rest| !rest.is_empty()));
+            let next = || command.args().get(at + 1).map(|word| word.text.as_str());
+            let program = joined.or_else(next);
+            if option == &"--checkpoint-action" {
+                let executed = program.and_then(|program| program.strip_prefix("exec="))?;
+                return Some((format!("{name} {option}"), Some(executed.to_owned())));
+            }
+            // Known compressors are what the option is for.
+            let harmless = option == &"--use-compress-program"
+                && program.is_some_and(|program| {
+                    is_one_of(basename(program), "gzip bzip2 xz zstd pigz lz4 pbzip2 lzma")
+                });
+            if harmless {
+                return None;
+            }
+            return Some((format!("{name} {option}"), program.map(str::to_owned)));
+        }
+    }
+    None
+}
+
+/// `git -c KEY=VALUE` with a key whose value is run.
+fn git_program(command: &Command) -> Option<(String, Option<String>)> {
+    let args = command.args();
+    for (at, word) in args.iter().enumerate() {
+        if !word.text.starts_with('-') {
+            return None;
+        }
+        if word.text != "-c" {
+            continue;
+        }
+        let (key, value) = args.get(at + 1)?.text.split_once('=')?;
+        let key = key.to_ascii_lowercase();
+        let runs = key.starts_with("alias.") && value.starts_with('!')
+            || matches!(
+                key.as_str(),
+                "core.sshcommand" | "core.fsmonitor" | "core.hookspath" | "core.editor"
+            )
+            || (key == "core.pager" && !matches!(value, "cat" | "less" | ""));
+        if runs {
+            let program = value.trim_start_matches('!').to_owned();
+            return Some(("git -c".to_owned(), Some(program)));
+        }
+    }
+    None
+}

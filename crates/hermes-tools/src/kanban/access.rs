@@ -1,0 +1,138 @@
+//! The board as the tools of one process use it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::WorkerSetup;
+use hermes_board::model::{RunId, TaskId};
+use hermes_board::{
+    BoardOptions, ChatAddress, ContextOptions, KanbanSettings, NewSubscription, WorkerVariables,
+};
+use hermes_config::{Config, Environment, vars};
+use hermes_home::Location;
+use hermes_http::Downloads;
+use serde_json::Value;
+
+/// The board as one process uses it.
+#[derive(Debug, Clone)]
+pub struct BoardAccess {
+    pub home: BoardHome,
+    pub options: BoardOptions,
+    /// What acceptance checks are run with.
+    pub workers: WorkerSetup,
+    pub check_timeout: Duration,
+    /// How long a claim lasts without a heartbeat.
+    pub claim_ttl_seconds: i64,
+    /// Author of comments and cards.
+    pub author: String,
+    /// The card this process works on, if it is a worker.
+    pub worker: Option<WorkerVariables>,
+    /// Tenant of cards that name none.
+    pub tenant: Option<String>,
+    /// Home of the profile, where its projects are.
+    pub profile_home: PathBuf,
+    /// What the text for workers depends on.
+    pub context: ContextOptions,
+    /// Whether the profile has these tools although it is no worker.
+    pub is_orchestrator: bool,
+    /// How files to be attached are fetched.
+    pub downloads: Downloads,
+    /// The chat that follows cards created here.
+    pub follower: Option<NewSubscription>,
+}
+
+impl BoardAccess {
+    /// Resolves variables and settings. `profile` is the one in use.
+    pub fn resolve(
+        env: &Environment,
+        config: &Config,
+        location: &Location,
+        profile: Option<&str>,
+        settings: &KanbanSettings,
+        workers: WorkerSetup,
+    ) -> Self {
+        let home = BoardHome::resolve(env, location);
+        let text = |var: &vars::Var| env.text(var).map(str::to_owned);
+        let follower = config
+            .flag("kanban.auto_subscribe_on_create")
+            .then(|| follower(env, profile))
+            .flatten();
+        Self {
+            options: settings.board_options(env),
+            check_timeout: settings.check_timeout,
+            claim_ttl_seconds: settings.limits.claim_ttl_seconds,
+            author: text(&vars::HERMES_PROFILE)
+                .or_else(|| profile.map(str::to_owned))
+                .unwrap_or_else(|| "worker".to_owned()),
+            worker: WorkerVariables::read(env),
+            tenant: text(&vars::HERMES_TENANT),
+            profile_home: location.home.clone(),
+            context: ContextOptions {
+                terminal_timeout: config.int("terminal.timeout"),
+                ..ContextOptions::default()
+            },
+            is_orchestrator: lists_kanban(config),
+            downloads: Downloads::resolve(config),
+            follower,
+            home,
+            workers,
+        }
+    }
+
+    /// Options of the text about a card; only the paths of a worker's own card differ.
+    pub(super) fn context_of(&self, id: &TaskId) -> ContextOptions {
+        let mut options = self.context.clone();
+        if self.worker.as_ref().is_none_or(|own| own.task != *id) {
+            options.workspace = None;
+            options.attachments = None;
+        }
+        options
+    }
+
+    /// The attempt of this process at a card.
+    pub(super) fn run_of(&self, task: &TaskId) -> Option<RunId> {
+        self.worker.as_ref()?.run_of(task)
+    }
+}
+
+/// Whether the settings of the profile name the toolset.
+fn lists_kanban(config: &Config) -> bool {
+    let in_platforms = config.get("platform_toolsets").and_then(Value::as_object);
+    let platforms = in_platforms
+        .into_iter()
+        .flat_map(|platforms| platforms.values())
+        .filter_map(Value::as_array)
+        .flatten()
+        .filter_map(Value::as_str);
+    config
+        .texts("toolsets")
+        .into_iter()
+        .chain(platforms)
+        .any(|name| matches!(name.trim(), "kanban" | "all" | "*"))
+}
+
+/// The chat that a process answers, as variables name it: one on a platform, else the terminal.
+fn follower(env: &Environment, profile: Option<&str>) -> Option<NewSubscription> {
+    let text = |var: &vars::Var| env.text(var).map(str::to_owned);
+    let chat = match (
+        text(&vars::HERMES_SESSION_PLATFORM),
+        text(&vars::HERMES_SESSION_CHAT_ID),
+    ) {
+        (Some(platform), Some(chat_id)) => ChatAddress {
+            platform,
+            chat_id,
+            thread_id: text(&vars::HERMES_SESSION_THREAD_ID).unwrap_or_default(),
+        },
+        _ => ChatAddress {
+            platform: "tui".to_owned(),
+            chat_id: text(&vars::HERMES_SESSION_KEY)?,
+            thread_id: String::new(),
+        },
+    };
+    Some(NewSubscription {
+        chat,
+        user_id: text(&vars::HERMES_SESSION_USER_ID),
+        notifier_profile: profile.map(str::to_owned),
+    })
+}

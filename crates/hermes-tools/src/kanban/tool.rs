@@ -1,0 +1,198 @@
+//! The common shape of the tools of the board: a call, its answer, and what refuses it.
+
+use std::sync::Arc;
+
+use hermes_board::model::{Task, TaskId};
+use hermes_board::store::BoardStore;
+use hermes_board::{Error, SqliteBoard};
+use hermes_secret::{Redactor, Sink};
+use serde_json::{Value, json};
+
+use super::access::BoardAccess;
+use crate::argument::{Argument, text};
+use crate::result::error;
+use crate::tool::{CallContext, Tool, ToolSpec};
+
+/// The fields that all tools of the board share.
+pub(super) const KANBAN: ToolSpec = ToolSpec {
+    toolset: "kanban",
+    ..ToolSpec::DEFAULT
+};
+
+pub(super) const BOARD: Argument =
+    Argument::text("board", "Slug of the board; the current one if left out.");
+
+/// Tools for profiles that manage many cards, and not for workers.
+const FOR_ORCHESTRATORS: &[&str] = &["kanban_list", "kanban_unblock"];
+
+/// The fields of an answer, or why the call was refused.
+pub(super) type BoardAnswer = Result<Value, BoardRefusal>;
+
+pub(super) struct BoardCall<'c> {
+    pub(super) access: &'c BoardAccess,
+    pub(super) args: &'c Value,
+    pub(super) context: &'c CallContext,
+}
+
+impl BoardCall<'_> {
+    /// A text argument, masked for the board; a blank one counts as none.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let text = self.args[name]
+            .as_str()
+            .filter(|text| !text.trim().is_empty())?;
+        Some(self.redactor().redact(text).into_owned())
+    }
+
+    /// Masks what is stored on the board, where others read it for a long time: values after the
+    /// name of a secret are masked too.
+    pub(super) fn redactor(&self) -> Redactor {
+        self.context.redactor.for_sink(Sink::Variables)
+    }
+
+    /// Opens the board that the call is about.
+    pub(super) fn open(&self) -> Result<SqliteBoard, BoardRefusal> {
+        let board = self.access.home.select(self.args["board"].as_str())?;
+        Ok(SqliteBoard::open(&board, &self.access.options)?)
+    }
+
+    /// The card named in a required argument.
+    pub(super) fn named_task(&self, name: &str) -> Result<TaskId, BoardRefusal> {
+        let id = text(self.args, name).ok_or_else(|| format!("{name} is empty."))?;
+        Ok(TaskId::from(id))
+    }
+
+    /// The card that the call reads: any, the worker's own if none is named.
+    pub(super) fn any_task(&self) -> Result<TaskId, BoardRefusal> {
+        let own = self.access.worker.as_ref().map(|worker| &worker.task);
+        let named = text(self.args, "task_id").map(TaskId::from);
+        Ok(named
+            .or_else(|| own.cloned())
+            .ok_or("task_id is required: this conversation has no card of its own.")?)
+    }
+
+    /// The card that the call changes: a worker may change no other than its own.
+    pub(super) fn own_task(&self, what: &str) -> Result<TaskId, BoardRefusal> {
+        let task = self.any_task()?;
+        match &self.access.worker {
+            Some(worker) if worker.task != task => Err(format!(
+                "This worker belongs to card {} and cannot {what} card {task}. Use kanban_comment on \
+                 {task} for what matters there, or kanban_create for new work.",
+                worker.task
+            )
+            .into()),
+            _ => Ok(task),
+        }
+    }
+}
+
+pub(super) fn existing(store: &SqliteBoard, id: &TaskId) -> Result<Task, BoardRefusal> {
+    let found = store.task(id)?;
+    Ok(found.ok_or_else(|| format!("no such card: '{id}'"))?)
+}
+
+/// The result of a call that was refused: a sentence and further fields.
+#[derive(Debug)]
+pub(super) struct BoardRefusal(Value);
+
+impl BoardRefusal {
+    pub(super) fn with(mut self, name: &str, field: impl Into<Value>) -> Self {
+        self.0[name] = field.into();
+        self
+    }
+}
+
+impl From<&str> for BoardRefusal {
+    fn from(message: &str) -> Self {
+        Self(error(message))
+    }
+}
+
+impl From<String> for BoardRefusal {
+    fn from(message: String) -> Self {
+        Self(error(message))
+    }
+}
+
+impl From<Error> for BoardRefusal {
+    fn from(error: Error) -> Self {
+        // Other hints are about the command line, which agents are not to use.
+        let hint = match &error {
+            Error::StaleRun { .. }
+            | Error::PhantomCards { .. }
+            | Error::Artifact { .. }
+            | Error::ForeignBoard { .. }
+            | Error::ToolsetsAsSkills { .. }
+            | Error::SkillWithComma { .. }
+            | Error::BadAssignee { .. }
+            | Error::ChecksInProgress { .. } => error.hint(),
+            _ => None,
+        };
+        let refusal = match hint {
+            Some(hint) => Self::from(format!("{error}; {hint}")),
+            None => Self::from(error.to_string()),
+        };
+        match &error {
+            Error::PhantomCards { phantom, .. } => {
+                let ids: Vec<&str> = phantom.iter().map(TaskId::as_str).collect();
+                refusal.with("phantom_cards", ids)
+            }
+            Error::StaleRun { .. } => refusal.with("attempt_over", true),
+            _ => refusal,
+        }
+    }
+}
+
+pub(super) struct KanbanTool {
+    pub(super) access: Arc<BoardAccess>,
+    pub(super) spec: &'static ToolSpec,
+    pub(super) run: fn(&BoardCall<'_>) -> BoardAnswer,
+}
+
+impl KanbanTool {
+    /// Why a worker must not use it, if so.
+    fn kept_from_workers(&self) -> Option<&'static str> {
+        let kept = FOR_ORCHESTRATORS.contains(&self.spec.name) && self.access.worker.is_some();
+        kept.then_some("workers manage their own card only")
+    }
+}
+
+impl Tool for KanbanTool {
+    fn spec(&self) -> &'static ToolSpec {
+        self.spec
+    }
+
+    fn unavailable(&self, _: &CallContext) -> Option<String> {
+        if let Some(reason) = self.kept_from_workers() {
+            return Some(reason.to_owned());
+        }
+        let wanted = self.access.worker.is_some() || self.access.is_orchestrator;
+        (!wanted).then(|| {
+            "this process is not a worker, and the profile's toolsets do not include kanban"
+                .to_owned()
+        })
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        if let Some(reason) = self.kept_from_workers() {
+            return error(format!(
+                "{} is not available here: {reason}.",
+                self.spec.name
+            ));
+        }
+        let answer = (self.run)(&BoardCall {
+            access: &self.access,
+            args,
+            context,
+        });
+        match answer {
+            Ok(fields) => {
+                let mut result = json!({"ok": true});
+                if let (Value::Object(result), Value::Object(fields)) = (&mut result, fields) {
+                    result.extend(fields);
+                }
+                result
+            }
+            Err(BoardRefusal(result)) => result,
+        }
+    }
+}
