@@ -4,10 +4,12 @@
 //! on unread, and never formats the value of a variable.
 
 mod child;
+mod child_exits;
 mod clone;
 mod end_signals;
 pub mod env;
 mod error;
+mod file_watch;
 mod git;
 pub mod home;
 mod identity;
@@ -25,9 +27,11 @@ mod tree;
 mod wake;
 
 pub use child::{Child, ExitStatus};
+pub use child_exits::ChildExits;
 pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
+pub use file_watch::{FileWatch, WaitEnd};
 pub use git::{Git, GitError, GitLimits};
 pub use identity::{
     ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,

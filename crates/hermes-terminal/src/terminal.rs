@@ -124,13 +124,12 @@ impl Terminal {
 
     /// Runs a foreground command to its end.
     pub fn run(&self, request: &CommandRequest<'_>) -> Result<CommandOutcome, NotRun> {
-        let timeout = request.timeout.unwrap_or(self.settings.timeout);
-        if timeout > self.settings.longest_timeout {
-            return Err(NotRun::TimeoutTooLong {
-                requested: timeout,
-                longest: self.settings.longest_timeout,
-            });
+        let longest = self.settings.longest_timeout;
+        // What the user configured may be longer.
+        if let Some(requested) = request.timeout.filter(|timeout| *timeout > longest) {
+            return Err(NotRun::TimeoutTooLong { requested, longest });
         }
+        let timeout = request.timeout.unwrap_or(self.settings.timeout);
         let approval = self.approve(request.command, CommandKind::Foreground, request.interrupt)?;
         let prepared = self
             .sudo

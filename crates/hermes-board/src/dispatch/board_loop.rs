@@ -3,18 +3,23 @@
 //! A board that cannot be used does not delay the others: it is reported once and skipped until its
 //! file changes or a while has passed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::boards::{Board, BoardSlug, Listed};
 use crate::dispatch::Dispatcher;
+use crate::model::Event;
 use crate::plan::Report;
-use crate::{BoardOptions, CheckDepth, Error, Result, SqliteBoard};
+use crate::store::BoardStore;
+use crate::{BoardOptions, CheckDepth, Error, EventQuery, Result, SqliteBoard};
 
 /// How long a board that cannot be used is skipped.
 const REST: Duration = Duration::from_mins(5);
 /// Ticks in a row that start no worker, though they should, before a warning.
 const STUCK_TICKS: u32 = 6;
+/// Events of a board that one tick hands on; the next one has the rest.
+const MOST_EVENTS: u32 = 500;
 /// How often the warning is repeated.
 const WARN_AGAIN: Duration = Duration::from_mins(5);
 
@@ -23,6 +28,17 @@ const WARN_AGAIN: Duration = Duration::from_mins(5);
 pub struct BoardTick {
     pub slug: BoardSlug,
     pub outcome: TickOutcome,
+    /// What has happened on the board since the last tick, this one included.
+    pub events: Vec<BoardEvent>,
+    /// When the next scheduled card is due, in seconds since 1970.
+    pub next_due: Option<i64>,
+}
+
+/// An event and the assignee of its card.
+#[derive(Debug)]
+pub struct BoardEvent {
+    pub event: Event,
+    pub assignee: Option<String>,
 }
 
 /// Outcome of a tick.
@@ -44,6 +60,7 @@ pub struct BoardLoop {
     /// The only board to dispatch on; all if not given.
     pub only: Option<BoardSlug>,
     boards: BTreeMap<BoardSlug, Watch>,
+    ticks: u64,
     vain_ticks: u32,
     warned_at: Option<Instant>,
 }
@@ -52,6 +69,8 @@ pub struct BoardLoop {
 #[derive(Debug, Default)]
 struct Watch {
     was_checked: bool,
+    /// The last event that was handed on.
+    seen: Option<i64>,
     broken: Option<Broken>,
 }
 
@@ -69,6 +88,7 @@ impl BoardLoop {
             options,
             only: None,
             boards: BTreeMap::new(),
+            ticks: 0,
             vain_ticks: 0,
             warned_at: None,
         }
@@ -87,25 +107,29 @@ impl BoardLoop {
             if !board.database.exists() {
                 continue;
             }
-            let outcome = self.tick(&board, now);
-            log(&board, &outcome);
-            rows.push(BoardTick {
+            let mut row = BoardTick {
                 slug: info.slug,
-                outcome,
-            });
+                outcome: TickOutcome::Skipped,
+                events: Vec::new(),
+                next_due: None,
+            };
+            self.tick(&board, now, &mut row);
+            log(&board, &row.outcome);
+            rows.push(row);
         }
+        self.ticks += 1;
         self.warn_if_stuck(&rows, now);
         Ok(rows)
     }
 
-    fn tick(&mut self, board: &Board, now: Instant) -> TickOutcome {
+    fn tick(&mut self, board: &Board, now: Instant, row: &mut BoardTick) {
         let watch = self.boards.entry(board.slug.clone()).or_default();
         let file = stamp(board);
         if let Some(broken) = &watch.broken
             && broken.file == file
             && now.saturating_duration_since(broken.since) < REST
         {
-            return TickOutcome::Skipped;
+            return;
         }
         let mut options = self.options.clone();
         if !watch.was_checked {
@@ -113,9 +137,23 @@ impl BoardLoop {
         }
         let opened = SqliteBoard::open(board, &options);
         watch.was_checked |= opened.is_ok();
-        let report = opened.and_then(|mut store| self.dispatcher.tick(&mut store));
-        let watch = self.boards.entry(board.slug.clone()).or_default();
-        match report {
+        let report = opened.and_then(|mut store| {
+            let before = match watch.seen {
+                Some(seen) => seen,
+                // What happened before the loop began is history, but not on a board that is new.
+                None if self.ticks == 0 => store.latest_event_id()?,
+                None => 0,
+            };
+            watch.seen = Some(before);
+            let report = self.dispatcher.tick(&mut store)?;
+            row.events = events_after(&store, before)?;
+            row.next_due = store.next_scheduled()?;
+            Ok(report)
+        });
+        if let Some(last) = row.events.last() {
+            watch.seen = Some(last.event.id);
+        }
+        row.outcome = match report {
             Ok(report) => {
                 watch.broken = None;
                 TickOutcome::Ticked(Box::new(report))
@@ -125,7 +163,24 @@ impl BoardLoop {
                 watch.broken = error.is_damage().then_some(Broken { file, since: now });
                 TickOutcome::Failed(error)
             }
+        };
+    }
+
+    /// Files whose changes may give the dispatcher something to do, and directories in which boards
+    /// appear: the first named board makes the directory of all.
+    pub fn watched_files(&self) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
+        let mut files = BTreeSet::new();
+        for info in self.dispatcher.home.list(Listed::Active)? {
+            if self.only.as_ref().is_none_or(|only| *only == info.slug) {
+                let database = self.dispatcher.home.board(&info.slug).database;
+                let mut log = database.clone().into_os_string();
+                log.push("-wal");
+                files.extend([database, log.into()]);
+            }
         }
+        let boards = self.dispatcher.home.boards_dir();
+        let above = boards.parent().map(Path::to_owned);
+        Ok((files, above.into_iter().chain([boards]).collect()))
     }
 
     fn warn_if_stuck(&mut self, rows: &[BoardTick], now: Instant) {
@@ -160,6 +215,24 @@ impl BoardLoop {
     pub fn is_stuck(&self) -> bool {
         self.vain_ticks >= STUCK_TICKS
     }
+}
+
+fn events_after(store: &SqliteBoard, after: i64) -> Result<Vec<BoardEvent>> {
+    let query = EventQuery {
+        after,
+        limit: Some(MOST_EVENTS),
+        ..EventQuery::default()
+    };
+    let events = store.events(&query)?.into_iter();
+    events
+        .map(|event| {
+            let task = store.task(&event.task_id)?;
+            Ok(BoardEvent {
+                assignee: task.and_then(|task| task.assignee),
+                event,
+            })
+        })
+        .collect()
 }
 
 fn log(board: &Board, outcome: &TickOutcome) {

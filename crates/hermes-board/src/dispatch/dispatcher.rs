@@ -135,11 +135,6 @@ impl Dispatcher {
         }
     }
 
-    /// Workers of this process that have not been reaped.
-    pub fn children(&self) -> usize {
-        self.children.len()
-    }
-
     /// Reaps workers that have exited; returns how many run. A tick does so, too.
     pub fn reap(&mut self) -> usize {
         self.children.reap(SystemClock.now());

@@ -13,7 +13,7 @@ mod tick;
 mod worker_fact;
 mod worker_host;
 
-pub use board_loop::{BoardLoop, BoardTick, TickOutcome};
+pub use board_loop::{BoardEvent, BoardLoop, BoardTick, TickOutcome};
 pub use dispatcher::Dispatcher;
 pub use local::{
     AfterLoss, Children, LocalWorkerHost, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup,

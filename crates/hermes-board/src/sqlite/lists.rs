@@ -216,6 +216,19 @@ impl SqliteBoard {
         })
     }
 
+    /// When the next scheduled card is due.
+    pub fn next_scheduled(&self) -> Result<Option<i64>> {
+        self.read(|tx| {
+            tx.one(
+                "SELECT scheduled_at FROM tasks
+                 WHERE status = 'scheduled' AND scheduled_at IS NOT NULL
+                 ORDER BY scheduled_at LIMIT 1",
+                [],
+                |row| Cells::new(row).int(),
+            )
+        })
+    }
+
     /// The latest summary of each of these cards that has one.
     pub fn latest_summaries(&self, ids: &[TaskId]) -> Result<HashMap<TaskId, String>> {
         self.read(|tx| {

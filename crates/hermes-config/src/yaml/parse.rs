@@ -8,7 +8,7 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle, T
 use serde_json::Value;
 
 use super::node::{Entry, Node, NodeKind};
-use super::scalar::resolve_plain;
+use super::scalar::{resolve_plain, resolve_tagged};
 
 /// Most values of one file, keys included. The longest seen in use has 2,000.
 const MAX_NODES: usize = 200_000;
@@ -121,7 +121,8 @@ impl Builder<'_> {
             )),
             Event::Scalar(text, style, anchor, tag) => {
                 let absent = bytes.is_empty() && *style == ScalarStyle::Plain;
-                let value = scalar_value(text, *style, tag.as_deref(), absent);
+                let value = scalar_value(text, *style, tag.as_deref(), absent)
+                    .map_err(|message| YamlError::at(span, message))?;
                 let end = match style {
                     ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar_end(&bytes),
                     _ => bytes.end,
@@ -146,13 +147,19 @@ impl Builder<'_> {
                         "an alias refers to a value that contains it",
                     ));
                 };
+                // As a key an alias stands for the text of its scalar.
+                let key = match &target.kind {
+                    NodeKind::Scalar(Value::String(text)) => Some(text.clone()),
+                    NodeKind::Scalar(other) => Some(other.to_string()),
+                    _ => None,
+                };
                 let node = Node {
                     kind: NodeKind::Alias(Arc::clone(target)),
                     line: span.start.line(),
                     column: span.start.col() + 1,
                     span: bytes.clone(),
                 };
-                self.complete(node, 0, None, &bytes, span)
+                self.complete(node, 0, key.as_deref(), &bytes, span)
             }
             Event::SequenceStart(style, anchor, _) => {
                 self.begin(*anchor, *style, OpenShape::List(Vec::new()), span);
@@ -310,22 +317,25 @@ impl Entry {
     }
 }
 
-fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>, absent: bool) -> Value {
-    if let Some(kind) = tag.and_then(Tag::core_suffix)
-        && kind == "str"
-    {
-        return Value::String(if absent {
-            String::new()
-        } else {
-            text.to_owned()
-        });
-    }
-    if absent {
-        return Value::Null;
-    }
-    if style == ScalarStyle::Plain && tag.is_none_or(Tag::is_yaml_core_schema) {
-        resolve_plain(text)
-    } else {
-        Value::String(text.to_owned())
+/// The value of a scalar. An explicit tag of the core schema decides, whatever the style; a plain
+/// scalar without one is resolved by its text.
+fn scalar_value(
+    text: &str,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    absent: bool,
+) -> Result<Value, String> {
+    let kind = tag.and_then(Tag::core_suffix);
+    let text = if absent { "" } else { text };
+    match kind {
+        Some("str") => Ok(Value::String(text.to_owned())),
+        Some(kind @ ("int" | "float" | "bool" | "null")) => {
+            resolve_tagged(kind, text).ok_or_else(|| format!("'{text}' is not a valid !!{kind}"))
+        }
+        _ if absent => Ok(Value::Null),
+        _ if style == ScalarStyle::Plain && tag.is_none_or(Tag::is_yaml_core_schema) => {
+            Ok(resolve_plain(text))
+        }
+        _ => Ok(Value::String(text.to_owned())),
     }
 }

@@ -26,6 +26,25 @@ pub fn resolve_plain(text: &str) -> Value {
         .map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }
 
+/// Resolves a scalar that is tagged `!!int`, `!!float`, `!!bool` or `!!null`; `None` if its text is
+/// no such value.
+pub(super) fn resolve_tagged(kind: &str, text: &str) -> Option<Value> {
+    match kind {
+        "null" => Some(Value::Null),
+        "bool" => match text.to_ascii_lowercase().as_str() {
+            "yes" | "true" | "on" => Some(Value::Bool(true)),
+            "no" | "false" | "off" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        "int" => integer(text).map(|int| Value::Number(int.into())),
+        _ => {
+            let plain = || text.replace('_', "").parse().ok();
+            let number = float(text).or_else(plain).filter(|n: &f64| n.is_finite())?;
+            Number::from_f64(number).map(Value::Number)
+        }
+    }
+}
+
 fn split_sign(text: &str) -> (i64, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -81,7 +100,10 @@ fn sexagesimal(body: &str) -> Option<i64> {
 
 /// A float needs a dot; `1e5` without one is text in YAML 1.1, as is an exponent without sign.
 fn float(text: &str) -> Option<f64> {
-    let (_, body) = split_sign(text);
+    let (sign, body) = split_sign(text);
+    if let Some((whole, last)) = body.rsplit_once(':') {
+        return fractional_sexagesimal(whole, last).map(|n| if sign < 0 { -n } else { n });
+    }
     let (mantissa, exponent) = match body.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (body, None),
@@ -98,6 +120,19 @@ fn float(text: &str) -> Option<f64> {
         return None;
     }
     text.replace('_', "").parse().ok()
+}
+
+/// `1:30.5` is 90.5.
+fn fractional_sexagesimal(whole: &str, last: &str) -> Option<f64> {
+    let (seconds, fraction) = last.split_once('.')?;
+    let minutes = sexagesimal(whole)?;
+    let seconds = sexagesimal(&format!("0:{seconds}"))?;
+    let fraction = fraction.replace('_', "");
+    if !fraction.chars().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    let whole = minutes.checked_mul(60)?.checked_add(seconds)?;
+    format!("{whole}.{fraction}").parse().ok()
 }
 
 /// Whether PyYAML would take this plain text for something other than a string.
@@ -136,6 +171,11 @@ mod tests {
             ("08", json!("08")),
             ("1:30", json!(90)),
             ("8642:8642", json!("8642:8642")),
+            ("1:30.5", json!(90.5)),
+            ("-1:00:00.25", json!(-3600.25)),
+            ("0:30.", json!(30.0)),
+            ("1:60.5", json!("1:60.5")),
+            ("1:2.5:3", json!("1:2.5:3")),
             ("1.5", json!(1.5)),
             (".5", json!(0.5)),
             ("1.", json!(1.0)),

@@ -32,8 +32,10 @@ fn the_daemon_dispatches_on_all_boards_until_a_signal() {
         let pidfile = crew.desk.home.outside("run/daemon.pid");
         let mut daemon = crew.daemon(&["-v", "--pidfile", pidfile.to_str().unwrap()]);
         let first = crew.file(&when_told(), &[]);
-        let line = daemon.next_line().unwrap();
-        assert!(line.ends_with("default: spawned=1"), "{line}");
+        until("the tick that starts a worker", || {
+            let line = daemon.next_line().unwrap();
+            line.ends_with("default: spawned=1").then_some(())
+        });
         tell(&crew);
         crew.wait_for_status(&first, "done");
         assert_eq!(
@@ -145,4 +147,133 @@ fn invalid_daemon_arguments_are_refused() {
     crew.kanban(&["daemon", "--pidfile", below.to_str().unwrap()])
         .exits(1)
         .prints("");
+}
+
+/// A daemon whose interval is too long to help.
+fn reacting(crew: &Crew, flags: &[&str]) -> hermes_testkit::Running {
+    let args: Vec<&str> = ["daemon", "--interval", "3600"]
+        .iter()
+        .chain(flags)
+        .copied()
+        .collect();
+    let daemon = crew.call(&args).start();
+    let lock = crew.desk.home.path("kanban/.dispatcher.lock");
+    until("the lock", || {
+        hermes_fs::FileLock::is_held(&lock)
+            .unwrap_or(false)
+            .then_some(())
+    });
+    daemon
+}
+
+#[test]
+fn chained_cards_follow_each_other_at_once() {
+    let crew = Crew::new();
+    let _daemon = reacting(&crew, &[]);
+    let mut cards: Vec<String> = Vec::new();
+    for _ in 0..3 {
+        let parent: Vec<&str> = cards.last().map_or(vec![], |id| vec!["--parent", id]);
+        let script = format!("sleep 0.2; {COMPLETE}");
+        let id = crew.desk.create(
+            "card",
+            &[
+                &["--initial-status", "blocked", "--assignee", "alpha"],
+                &parent[..],
+            ]
+            .concat(),
+        );
+        crew.script(&id, &script);
+        cards.push(id);
+    }
+    let begun = std::time::Instant::now();
+    for id in &cards {
+        crew.desk.kanban(&["unblock", id]).succeeds();
+    }
+    crew.wait_for_status(&cards[2], "done");
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_changed_setting_a_new_board_and_a_due_card_start_a_tick_at_once() {
+    let crew = Crew::new();
+    let _daemon = reacting(&crew, &[]);
+    let unassigned = crew.desk.create("unassigned", &[]);
+    crew.script(&unassigned, COMPLETE);
+    crew.configure(&["default_assignee: beta"]);
+    crew.wait_for_status(&unassigned, "done");
+
+    crew.desk.kanban(&["boards", "create", "site"]).succeeds();
+    let there = crew
+        .desk
+        .json(&["--board", "site", "create", "x", "--assignee", "beta"]);
+    crew.note(there["id"].as_str().unwrap(), "pids");
+
+    let due = (jiff::Timestamp::now().as_second() + 2).to_string();
+    let later = crew
+        .desk
+        .create("later", &["--scheduled-at", &due, "--assignee", "alpha"]);
+    crew.script(&later, COMPLETE);
+    crew.wait_for_status(&later, "done");
+}
+
+#[test]
+fn a_worker_that_dies_is_noticed_at_once() {
+    let crew = Crew::configured(&["failure_limit: 1"]);
+    let _daemon = reacting(&crew, &[]);
+    let id = crew.file("exit 3", &[]);
+    crew.wait_for_status(&id, "blocked");
+}
+
+#[test]
+fn the_daemon_prints_events_limits_and_wrong_values_once() {
+    let crew = Crew::configured(&[
+        "max_in_progress: 3",
+        "failure_limit: abc",
+        "max_in_progress_per_profile: -1",
+        "default_assignee: beta",
+    ]);
+    let mut daemon = reacting(&crew, &[]);
+    let id = crew.file(COMPLETE, &[]);
+    crew.wait_for_status(&id, "done");
+    let mut lines = Vec::new();
+    while !lines.iter().any(|line: &String| line.contains("completed")) {
+        lines.push(daemon.next_line().unwrap());
+    }
+    for kind in ["unblocked", "claimed", "spawned", "completed"] {
+        let of_kind = lines
+            .iter()
+            .filter(|line| line.contains(&format!("] {id} {kind} ")) && line.contains("(@alpha)"));
+        assert_eq!(of_kind.count(), 1, "{kind}: {lines:#?}");
+    }
+    crew.configure(&[
+        "max_in_progress: 3",
+        "failure_limit: abc",
+        "max_in_progress_per_profile: -1",
+    ]);
+    let next = crew.file(COMPLETE, &[]);
+    crew.wait_for_status(&next, "done");
+    assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
+    let said = daemon.errors().join("\n");
+    assert!(
+        said.contains(
+            "Cards in progress: 3; per profile: unlimited. Blocked after 2 failures. \
+             Default assignee: beta. Checked at every change, and at least every 3600 s."
+        ),
+        "{said}"
+    );
+    for wrong in ["kanban.failure_limit", "kanban.max_in_progress_per_profile"] {
+        assert_eq!(said.matches(wrong).count(), 1, "{wrong}: {said}");
+    }
+}
+
+#[test]
+fn a_quiet_daemon_prints_nothing_but_warnings() {
+    let crew = Crew::new();
+    let mut daemon = reacting(&crew, &["-q"]);
+    let id = crew.file(COMPLETE, &[]);
+    crew.wait_for_status(&id, "done");
+    crew.wait_for_end(&id);
+    assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
+    assert_eq!(daemon.next_line(), None);
+    assert_eq!(daemon.errors(), ["Stopped."]);
 }

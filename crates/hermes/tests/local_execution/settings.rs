@@ -21,6 +21,16 @@ fn a_foreground_command_has_a_longest_timeout() {
 }
 
 #[test]
+fn a_configured_timeout_may_be_longer_than_the_longest_of_a_call() {
+    let place = Place::new().env("TERMINAL_TIMEOUT", "1800");
+    let mut talk = place.talk();
+    let result = talk.terminal(json!({"command": "echo ran"}));
+    assert_eq!(result["output"], "ran", "{result}");
+    let result = talk.terminal(json!({"command": "echo ran", "timeout": 601}));
+    assert!(text(&result, "error").contains("600"), "{result}");
+}
+
+#[test]
 fn a_command_that_is_no_text_is_told_and_an_empty_one_runs() {
     // check 21
     let place = Place::new();

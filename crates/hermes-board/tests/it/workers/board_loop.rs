@@ -71,7 +71,7 @@ fn every_active_board_is_ticked_in_order() {
     assert_eq!(names, ["default", "second"]);
     assert_eq!(started(found[0].1.as_ref().unwrap()), [here.as_str()]);
     assert_eq!(started(found[1].1.as_ref().unwrap()), [there.as_str()]);
-    assert_eq!(rounds.dispatcher.children(), 2);
+    assert_eq!(rounds.dispatcher.reap(), 2);
 }
 
 #[test]

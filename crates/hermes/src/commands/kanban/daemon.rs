@@ -1,34 +1,41 @@
 //! `hermes kanban daemon`: a dispatcher of its own, for machines without a gateway.
 //!
-//! Dispatches on every board, or on one, until a signal ends it. Workers outlive it; the next
-//! dispatcher finds them. One dispatcher serves all boards of a home, gateways included.
+//! Dispatches on every board, or on one, until a signal ends it: whenever a board or the
+//! configuration changes, a worker exits or a scheduled card is due, and after an interval for what
+//! gives no sign. Workers outlive it; the next dispatcher finds them. One dispatcher serves all
+//! boards of a home, gateways included.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hermes_board::Error;
-use hermes_board::boards::{BoardHome, lock_dispatcher};
-use hermes_board::dispatch::{BoardLoop, BoardTick, Dispatcher, TickOutcome};
+use hermes_board::KanbanSettings;
+use hermes_board::boards::{Board, BoardHome, lock_dispatcher};
+use hermes_board::dispatch::{BoardEvent, BoardLoop, BoardTick, Dispatcher, TickOutcome};
+use hermes_board::model::Assignee;
 use hermes_board::plan::Report;
+use hermes_config::settings::Problem;
 use hermes_fs::FileLock;
-use hermes_proc::first_readable;
+use hermes_proc::{ChildExits, FileWatch};
 use hermes_runtime::{OrphanSweep, dispatch_settings, worker_setup};
 
 use super::dispatch::LimitArgs;
+use super::follow::board_event_line;
 use super::session::{Kanban, refusal, usage};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::signal_watch::listen_for_signals;
 
-/// Shortest and longest pause between two ticks.
+/// Shortest and longest pause between two ticks. Many changes at once, and what a tick itself
+/// writes, lead to one more tick.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Seconds between ticks, instead of kanban.dispatch_interval_seconds
+    /// Most seconds between two ticks, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     interval: Option<f64>,
     #[command(flatten)]
@@ -36,9 +43,12 @@ pub(crate) struct Args {
     /// File that contains the id of this process while it is running
     #[arg(long, value_name = "FILE")]
     pidfile: Option<PathBuf>,
-    /// Print what each tick did
+    /// Also print what each tick did
     #[arg(short, long)]
     verbose: bool,
+    /// Print warnings only, no events
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
     /// Accepted for compatibility with scripts for the Python runtime; has no effect
     #[arg(long, hide = true)]
     force: bool,
@@ -52,39 +62,48 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         .map(|slug| home.select(Some(slug)))
         .transpose()?;
     let signals = listen_for_signals()?;
+    let exits = ChildExits::listen().map_err(|error| {
+        CommandError::environment(format!("could not listen for exits of workers: {error}"))
+    })?;
     let _lock = take_lock(&home, kanban)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
     let flags = args.limits.flags();
     let settings = dispatch_settings(kanban, &flags);
-    kanban.note(format!(
-        "Dispatching on {} every {} s (pid {}). Ctrl-C to stop.",
-        only.as_ref().map_or_else(
-            || "all boards".to_owned(),
-            |one| format!("board {}", one.slug)
-        ),
-        interval.unwrap_or(settings.dispatch_interval).as_secs_f64(),
-        std::process::id()
-    ))?;
+    if !args.quiet {
+        announce(kanban, only.as_ref(), &settings, interval)?;
+    }
     let workers = worker_setup(kanban, &home, &settings);
     let dispatcher = Dispatcher::new(home, settings.limits.clone(), workers);
     let mut boards = BoardLoop::new(dispatcher, settings.board_options(&kanban.env));
     boards.only = only.map(|board| board.slug);
-    let mut reporter = Reporter::new(args.verbose);
+    let mut reporter = Reporter::new(args);
     let orphans = OrphanSweep::new(kanban);
+    let mut watch = FileWatch::default();
     loop {
+        // In this order: what changes from here on leads to another tick.
+        watch_files(&mut watch, kanban, &boards);
+        exits.clear();
+        let begun = Instant::now();
         // What is configured may change while we run.
         let now = kanban.reloaded();
         let settings = dispatch_settings(&now, &flags);
+        reporter.warn_about(&now, &settings.complaints)?;
         boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
         boards.dispatcher.workers.after_loss = orphans.after_loss();
         boards.dispatcher.limits = settings.limits.clone();
         boards.options = settings.board_options(&now.env);
-        reporter.report(&now, boards.tick_all(Instant::now()))?;
+        let round = boards.tick_all(begun);
+        let mut pause = interval.unwrap_or(settings.dispatch_interval);
+        if let Ok(rows) = &round {
+            pause = until_due(rows).map_or(pause, |due| due.min(pause));
+        }
+        reporter.report(&now, round)?;
         reporter.warn_if_stuck(&now, boards.is_stuck())?;
-        let pause = interval.unwrap_or(settings.dispatch_interval);
-        first_readable(&[signals.as_fd()], Some(pause))?;
+        watch.wait(&[signals.as_fd(), exits.as_fd()], Some(pause))?;
+        let rest = LEAST_PAUSE.saturating_sub(begun.elapsed());
+        hermes_proc::first_readable(&[signals.as_fd()], Some(rest))?;
         if signals.take().is_some() {
-            let left = match boards.dispatcher.children() {
+            let left = match boards.dispatcher.reap() {
                 0 => String::new(),
                 1 => "; one worker keeps running".to_owned(),
                 more => format!("; {more} workers keep running"),
@@ -92,6 +111,57 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             return kanban.note(format!("Stopped{left}."));
         }
     }
+}
+
+/// What is dispatched, and the limits in effect.
+fn announce(
+    context: &Context,
+    only: Option<&Board>,
+    settings: &KanbanSettings,
+    interval: Option<Duration>,
+) -> Result<()> {
+    let boards = only.map_or_else(
+        || "all boards".to_owned(),
+        |one| format!("board {}", one.slug),
+    );
+    let limits = &settings.limits;
+    let cap =
+        |cap: Option<usize>| cap.map_or_else(|| "unlimited".to_owned(), |cap| cap.to_string());
+    let running = [limits.max_in_progress, limits.max_spawn];
+    let running = running.into_iter().flatten().min();
+    let assignee = limits.default_assignee.as_ref().map(Assignee::as_str);
+    context.note(format!(
+        "Dispatching on {boards} (pid {}). Ctrl-C to stop.\n\
+         Cards in progress: {}; per profile: {}. Blocked after {} failures. \
+         Default assignee: {}. Checked at every change, and at least every {} s.",
+        std::process::id(),
+        cap(running),
+        cap(limits.max_in_progress_per_profile),
+        limits.failure_limit,
+        assignee.unwrap_or("none"),
+        interval.unwrap_or(settings.dispatch_interval).as_secs_f64(),
+    ))
+}
+
+/// Watches what a tick depends on. A list of boards that cannot be read is reported by the tick.
+fn watch_files(watch: &mut FileWatch, context: &Context, boards: &BoardLoop) {
+    let Ok((mut files, directories)) = boards.watched_files() else {
+        return;
+    };
+    files.insert(context.location.home.join("config.yaml"));
+    files.insert(context.location.home.join(".env"));
+    watch.watch(files, directories);
+}
+
+/// How long until the next scheduled card of these boards is due.
+fn until_due(rows: &[BoardTick]) -> Option<Duration> {
+    let now = jiff::Timestamp::now().as_second();
+    let left = rows.iter().filter_map(|row| row.next_due).min()? - now;
+    // A card that is due and was left alone waits for something else.
+    u64::try_from(left)
+        .ok()
+        .filter(|left| *left > 0)
+        .map(Duration::from_secs)
 }
 
 fn interval(seconds: f64) -> Result<Duration> {
@@ -150,18 +220,38 @@ impl Drop for PidFile {
 /// Prints what became of boards; the log has it as well.
 struct Reporter {
     verbose: bool,
+    quiet: bool,
+    /// Sentences about values that were printed before.
+    warned: HashSet<String>,
     /// The last message about each board that cannot be used.
     reported: HashMap<String, String>,
     was_stuck: bool,
 }
 
 impl Reporter {
-    fn new(verbose: bool) -> Self {
+    fn new(args: &Args) -> Self {
         Self {
-            verbose,
+            verbose: args.verbose,
+            quiet: args.quiet,
+            warned: HashSet::new(),
             reported: HashMap::new(),
             was_stuck: false,
         }
+    }
+
+    /// Warns about every setting of the board that cannot be used, once.
+    fn warn_about(&mut self, context: &Context, complaints: &[String]) -> Result<()> {
+        let config = context.config();
+        let of_board =
+            |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
+        let problems = config.problems().iter().filter(of_board);
+        let sentences = problems.map(ToString::to_string);
+        for sentence in sentences.chain(complaints.iter().cloned()) {
+            if self.warned.insert(sentence.clone()) {
+                context.warn(sentence)?;
+            }
+        }
+        Ok(())
     }
 
     fn report(
@@ -175,6 +265,11 @@ impl Reporter {
         };
         self.reported.remove("the list of boards");
         for row in rows {
+            if !self.quiet {
+                for event in &row.events {
+                    event_line(context, row.slug.as_str(), event)?;
+                }
+            }
             let board = format!("board {}", row.slug);
             match row.outcome {
                 TickOutcome::Ticked(report) => {
@@ -213,6 +308,21 @@ impl Reporter {
         self.was_stuck = is_stuck;
         Ok(())
     }
+}
+
+/// One event, with the board unless it is the default one. Heartbeats are left out: they only say
+/// that nothing has happened.
+fn event_line(context: &Context, board: &str, event: &BoardEvent) -> Result<()> {
+    let BoardEvent { event, assignee } = event;
+    if event.kind == "heartbeat" {
+        return Ok(());
+    }
+    let board = match board {
+        "default" => String::new(),
+        named => format!("{named}: "),
+    };
+    let line = board_event_line(context, event, assignee.as_deref());
+    context.line(format!("{board}{line}"))
 }
 
 /// What a tick did, if it did anything.

@@ -15,6 +15,7 @@ use hermes_proc::{EndSignal, EndSignals, first_readable};
 
 use super::cards::{NAME, padded, particulars};
 use super::session::{BoardSession, Kanban, usage};
+use crate::context::Context;
 use crate::error::Result;
 use crate::signal_watch::listen_for_signals;
 use crate::ui::one_line;
@@ -94,15 +95,20 @@ pub(super) fn watch(args: &WatchArgs, kanban: &Kanban<'_>) -> Result<ExitCode> {
     let mut assignees = HashMap::new();
     follow(&session, query, pause, &listening, |event| {
         let assignee = assignee_of(&session, event, &mut assignees)?;
-        kanban.line(format!(
-            "[{}] {} {} (@{}){}",
-            kanban.minute(event.created_at),
-            padded(&one_line(event.task_id.as_str(), NAME), 10),
-            padded(&one_line(&event.kind, NAME), 18),
-            one_line(assignee.as_deref().unwrap_or("-"), NAME),
-            particulars(event.payload.as_ref())
-        ))
+        kanban.line(board_event_line(kanban, event, assignee.as_deref()))
     })
+}
+
+/// An event of a board.
+pub(super) fn board_event_line(context: &Context, event: &Event, assignee: Option<&str>) -> String {
+    format!(
+        "[{}] {} {} (@{}){}",
+        context.minute(event.created_at),
+        padded(&one_line(event.task_id.as_str(), NAME), 10),
+        padded(&one_line(&event.kind, NAME), 18),
+        one_line(assignee.unwrap_or("-"), NAME),
+        particulars(event.payload.as_ref())
+    )
 }
 
 /// The assignee of the card of an event. Queried again only after the card was reassigned.
