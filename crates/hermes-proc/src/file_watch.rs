@@ -200,6 +200,7 @@ mod linux {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
