@@ -49,7 +49,7 @@ fn unknown_toolset_names_change_nothing() {
     let refused = desk.home.run(["tools", "enable", "todo", "webb"]);
     refused.refuses(
         1,
-        "there is no toolset 'webb' that can be switched on or off on or off",
+        "there is no toolset 'webb' that can be switched on or off",
     );
     let refused = desk
         .home

@@ -87,7 +87,7 @@ fn notices(body: &Value) -> (usize, Value) {
 fn end_of_a_background_process_is_told_with_the_next_message_and_once() {
     let started = ScriptedAnswer::call(
         "terminal",
-        &json!({"command": "echo built; exit 3", "background": true, "notify_on_complete": true}),
+        &json!({"command": "sleep 1; echo built; exit 3", "background": true, "notify_on_complete": true}),
     );
     let world = World::answering([
         started,
@@ -119,7 +119,7 @@ fn end_of_a_background_process_is_told_with_the_next_message_and_once() {
 #[test]
 fn matching_line_of_a_background_process_is_told_after_the_next_tool_call() {
     let watched = json!({
-        "command": "echo server READY; sleep 300",
+        "command": "sleep 1; echo server READY; sleep 300",
         "background": true,
         "watch_patterns": ["READY"],
     });
