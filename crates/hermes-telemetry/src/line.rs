@@ -69,6 +69,7 @@ fn push_message(line: &mut String, message: &str) {
         push_printable(line, part);
     }
     if !cut.is_empty() {
+        // Writing to a string cannot fail.
         let _: std::fmt::Result = write!(line, "… [{} bytes cut]", cut.len());
     }
 }
@@ -81,6 +82,7 @@ fn push_printable(line: &mut String, text: &str) {
     }
     for c in text.chars() {
         if c.is_control() && c != '\t' {
+            // Writing to a string cannot fail.
             let _: std::fmt::Result = write!(line, "\\x{:02x}", u32::from(c));
         } else {
             line.push(c);

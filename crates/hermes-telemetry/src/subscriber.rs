@@ -144,6 +144,7 @@ impl Visit for EventFields {
         let mut text = value.to_string();
         let mut source = value.source();
         while let Some(error) = source {
+            // Writing to a string cannot fail.
             let _: fmt::Result = write!(text, ": {error}");
             source = error.source();
         }
@@ -155,7 +156,7 @@ impl Visit for EventFields {
         if field.name() == "message" || field.name() == SESSION {
             self.add(field, &text);
         } else {
-            // Already in a form that shows where it ends.
+            // Already in a form that shows where it ends; writing to a string cannot fail.
             let _: fmt::Result = write!(self.others, " {}={text}", field.name());
         }
     }

@@ -22,9 +22,8 @@ pub(super) fn run(_: &NoArgs, kanban: &Kanban<'_>) -> Result<()> {
     if profiles.len() == 1 {
         kanban.line("`hermes profile create NAME` creates more.")?;
     }
-    let seconds = session.settings.dispatch_interval.as_secs();
-    kanban.line(format!(
-        "\nReady cards are worked on while a dispatcher is running; it checks for them every \
-         {seconds} s:\n  hermes kanban daemon"
-    ))
+    kanban.line(
+        "\nReady cards are worked on while a dispatcher is running, which reacts to every change:\n  \
+         hermes kanban daemon",
+    )
 }

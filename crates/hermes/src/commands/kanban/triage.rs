@@ -136,7 +136,7 @@ fn sweep(
         any_done |= result.is_ok();
         let (reason, text) = match result {
             Ok((reason, text)) => (reason.to_owned(), Some(text)),
-            Err(failure) => (failure.clone(), None),
+            Err(failure) => (failure, None),
         };
         if args.json {
             let mut record = json!({"task_id": id, "ok": text.is_some(), "reason": reason});
