@@ -71,9 +71,10 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> 
         context.warn(warning)?;
     }
     // The login shell of a session has its share, above all of PATH.
-    let overlay = match runs_for_agent(class) {
-        true => Some(hermes_runtime::login_overlay(context)?),
-        false => None,
+    let overlay = if runs_for_agent(class) {
+        Some(hermes_runtime::login_overlay(context)?)
+    } else {
+        None
     };
     let plan = EnvPlan::build(&EnvRequest {
         overlay: overlay.as_ref(),
