@@ -1,7 +1,7 @@
 //! Git, asked about a repository that may belong to anyone.
 //!
-//! Nothing of the repository's choosing is run: no hooks, no file monitor, no transport that is a
-//! program. Git never asks for a password, never works on a repository that a variable names, and
+//! Nothing of the repository's choosing is run: no hooks, no file monitor, no filter, pager, editor,
+//! credential helper or signing program, and no transport that is a program. Git never asks for a password, never works on a repository that a variable names, and
 //! speaks English, so that its answers can be read.
 
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hermes_text::one_line;
 
-use crate::{ChildEnv, ChildSpec, EnvPlan, Error, find_on_path};
+use crate::{Captured, ChildEnv, ChildSpec, EnvPlan, Error, find_on_path};
 
 /// Variables that would make git work on another repository than the one it is asked about, as when
 /// we are called from a git hook.
@@ -27,12 +27,38 @@ const REDIRECTIONS: [&str; 8] = [
 /// Transports that do not run a program of somebody's choosing.
 const PROTOCOLS: &str = "file:git:http:https:ssh";
 /// Settings that keep programs which a repository names from being run.
-const SAFE_SETTINGS: [&str; 4] = [
-    "-c",
+const SAFE_SETTINGS: [&str; 10] = [
     "core.hooksPath=/dev/null",
-    "-c",
     "core.fsmonitor=false",
+    "core.pager=cat",
+    "core.editor=true",
+    "core.askPass=",
+    "core.gitProxy=none",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+    "submodule.recurse=false",
 ];
+/// Variables that name programs.
+const PROGRAMS: [&str; 3] = ["GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS"];
+/// Commands that never look at the content of a file, so that no filter can be run for one.
+const WITHOUT_CONTENT: [&str; 9] = [
+    "branch",
+    "clone",
+    "config",
+    "for-each-ref",
+    "init",
+    "rev-list",
+    "rev-parse",
+    "symbolic-ref",
+    "remote",
+];
+/// Commands that show differences, and what keeps them from calling programs for it: an empty setting
+/// would be called, too.
+const SHOWING: [&str; 3] = ["diff", "log", "show"];
+const SHOWN_BY_GIT: [&str; 2] = ["--no-ext-diff", "--no-textconv"];
+/// The settings by which a filter for the content of files is named.
+const FILTERS: &str = "^filter\\..*\\.(clean|smudge|process|required)$";
 
 /// Characters of a message of git's that are kept.
 const MESSAGE_LIMIT: usize = 300;
@@ -81,8 +107,11 @@ impl Git {
     pub fn find(plan: EnvPlan) -> Result<Self, GitError> {
         let env = REDIRECTIONS
             .into_iter()
+            .chain(PROGRAMS)
             .fold(plan, EnvPlan::without)
             .with("GIT_TERMINAL_PROMPT", "0")
+            .with("GIT_PAGER", "cat")
+            .with("GIT_EDITOR", "true")
             .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
             .with("LC_ALL", "C");
         let program = find_on_path(OsStr::new("git"), env.get("PATH")).ok_or(GitError::Missing)?;
@@ -108,21 +137,65 @@ impl Git {
         args: impl IntoIterator<Item = A>,
         limits: GitLimits,
     ) -> Result<String, GitError> {
-        let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+        let mut args: Vec<OsString> = args.into_iter().map(Into::into).collect();
         let command = args.first().map(|arg| arg.to_string_lossy().into_owned());
-        let safe = SAFE_SETTINGS.map(OsString::from).into_iter();
-        let spec = ChildSpec {
-            cwd: Some(directory.to_owned()),
-            ..ChildSpec::new(&self.program, safe.chain(args), self.env.clone())
-        };
-        let answer = spec.run_captured(limits.timeout, limits.max_output)?;
+        let command = command.unwrap_or_default();
+        let mut settings: Vec<String> = SAFE_SETTINGS.map(str::to_owned).into();
+        if SHOWING.contains(&command.as_str()) {
+            args.splice(1..1, SHOWN_BY_GIT.map(OsString::from));
+        }
+        if !WITHOUT_CONTENT.contains(&command.as_str()) {
+            settings.extend(self.filters_off(directory)?);
+        }
+        let answer = self.call(directory, &settings, args, limits)?;
         if answer.status.success() {
             let text = String::from_utf8_lossy(&answer.stdout);
             return Ok(text.trim_end().to_owned());
         }
         Err(GitError::Refused {
-            command: command.unwrap_or_default(),
+            command,
             message: one_line(&String::from_utf8_lossy(&answer.stderr), MESSAGE_LIMIT),
         })
+    }
+
+    /// Settings that switch off each filter known in this directory, by name: which file is filtered
+    /// is for the repository to say, and so may be how.
+    fn filters_off(&self, directory: &Path) -> Result<Vec<String>, GitError> {
+        let ask = ["config", "--null", "--name-only", "--get-regexp", FILTERS];
+        let ask = ask.map(OsString::from).into();
+        let safe = SAFE_SETTINGS.map(str::to_owned);
+        let answer = self.call(directory, &safe, ask, GitLimits::default())?;
+        let names = String::from_utf8_lossy(&answer.stdout);
+        let names = names.split_terminator('\0').map(|name| {
+            let value = if name.ends_with(".required") {
+                "false"
+            } else {
+                ""
+            };
+            // Git takes what follows the first of these for the value.
+            if name.contains('=') {
+                let message = format!("the filter setting {name:?} cannot be switched off");
+                let command = "config".to_owned();
+                return Err(GitError::Refused { command, message });
+            }
+            Ok(format!("{name}={value}"))
+        });
+        names.collect()
+    }
+
+    fn call(
+        &self,
+        directory: &Path,
+        settings: &[String],
+        args: Vec<OsString>,
+        limits: GitLimits,
+    ) -> Result<Captured, GitError> {
+        let settings = settings.iter().flat_map(|setting| ["-c", setting]);
+        let words = settings.map(OsString::from).chain(args);
+        let spec = ChildSpec {
+            cwd: Some(directory.to_owned()),
+            ..ChildSpec::new(&self.program, words, self.env.clone())
+        };
+        Ok(spec.run_captured(limits.timeout, limits.max_output)?)
     }
 }

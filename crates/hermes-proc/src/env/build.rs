@@ -3,19 +3,21 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::allow_list::{is_for_scripts, is_for_servers, speaks_of_secret};
 use super::class::SpawnClass;
 use super::names::{
-    DIRECTORY_NAMES, FORCE_PREFIX, OWN_NAMES, RPC_NAMES, SESSION_NAMES, is_activation_marker,
+    DIRECTORY_NAMES, FORCE_PREFIX, OWN_NAMES, RPC_NAMES, SESSION_NAMES, is_activated_prefix,
+    is_activation_marker,
 };
-use super::overlay::Overlay;
+use super::overlay::{Overlay, VariableChanges};
 use super::passthrough::{List, refusal};
-use super::path_value::{search_path, tier4};
+use super::path_value::tier4;
 use super::plan::{EnvPlan, EnvRequest};
 use super::receipt::Fate;
 use super::rule::Rule;
+use super::search_path::{PathSources, SearchPath};
 use super::tier::Tier;
 
 impl EnvPlan {
@@ -24,6 +26,7 @@ impl EnvPlan {
         let builder = Builder {
             request,
             plan: Self::empty(request.class),
+            deactivated: Vec::new(),
         };
         builder.build()
     }
@@ -32,6 +35,8 @@ impl EnvPlan {
 struct Builder<'r, 'a> {
     request: &'r EnvRequest<'a>,
     plan: EnvPlan,
+    /// Where programs of environments lie that are active in the parent and not in the child.
+    deactivated: Vec<PathBuf>,
 }
 
 impl Builder<'_, '_> {
@@ -41,15 +46,14 @@ impl Builder<'_, '_> {
         if class != SpawnClass::McpServer {
             self.add_extra();
         }
-        self.set_search_path();
         self.set_homes();
         self.set_session();
         self.set_marks();
-        if let Some(overlay) = self.request.overlay.filter(|_| class.takes_overlay()) {
+        let overlay = self.request.overlay.filter(|_| class.takes_overlay());
+        if let Some(overlay) = overlay {
             self.lay_over(overlay);
-            // Start-up files often reset it (hermes-agent#71893).
-            self.set_search_path();
         }
+        self.set_search_path(overlay);
         if class == SpawnClass::McpServer {
             // Last: what the user wrote for this server beats our PATH and HOME.
             self.add_server_map();
@@ -62,8 +66,24 @@ impl Builder<'_, '_> {
         for (name, value) in self.request.base {
             match self.judge(&name.to_string_lossy()) {
                 Ok(rule) => self.place(name, value, rule, Fate::Kept),
-                Err(rule) => self.plan.strip(name, rule),
+                Err(rule) => {
+                    self.plan.strip(name, rule);
+                    self.deactivate(name, value);
+                }
             }
+        }
+    }
+
+    /// Remembers where the programs of an environment lie whose marker is stripped: without the
+    /// marker they would be half of an activation. Programs that Hermes itself calls may lie there.
+    fn deactivate(&mut self, name: &OsStr, value: &OsStr) {
+        let class = self.request.class;
+        let prefix = Path::new(value);
+        if (class.takes_overlay() || class == SpawnClass::Hermes)
+            && prefix.is_absolute()
+            && is_activated_prefix(&name.to_string_lossy())
+        {
+            self.deactivated.push(prefix.join("bin"));
         }
     }
 
@@ -219,12 +239,19 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn set_search_path(&mut self) {
-        let before = self.plan.get("PATH").map(OsStr::to_owned);
-        let path = search_path(before.as_deref(), self.request.policy);
-        if before.as_ref() != Some(&path) {
-            self.plan.set("PATH", path, Rule::SearchPath);
-        }
+    /// Start-up files often reset it (hermes-agent#71893), so it is not laid over like others.
+    fn set_search_path(&mut self, overlay: Option<&Overlay>) {
+        let path_of = |changes: &'_ VariableChanges| changes.get(OsStr::new("PATH"))?.clone();
+        let login = overlay.and_then(|overlay| path_of(&overlay.login));
+        let session = overlay.and_then(|overlay| path_of(&overlay.session));
+        let sources = PathSources {
+            caller: self.plan.get("PATH"),
+            login: login.as_deref(),
+            session: session.as_deref(),
+            deactivated: &self.deactivated,
+        };
+        let path = SearchPath::build(&sources, self.request.policy);
+        self.plan.set_search_path(path);
     }
 
     fn set_homes(&mut self) {
@@ -279,7 +306,7 @@ impl Builder<'_, '_> {
             (&overlay.session, Rule::SessionState),
         ];
         for (changes, rule) in layers {
-            for (name, change) in changes {
+            for (name, change) in changes.iter().filter(|(name, _)| *name != "PATH") {
                 match self.judge_overlay(name, change.as_deref()) {
                     Ok(()) => match change {
                         Some(value) => self.place(name, value, rule, Fate::Set),

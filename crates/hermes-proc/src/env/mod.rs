@@ -18,18 +18,20 @@ mod plan;
 mod policy;
 mod receipt;
 mod rule;
+mod search_path;
 mod tier;
 
 pub use class::{SpawnClass, UnknownClass};
 pub use hermes_link::ensure_hermes_link;
 pub use names::{ACTIVATION_MARKERS, SESSION_NAMES, is_activation_marker};
-pub use overlay::Overlay;
+pub use overlay::{Overlay, VariableChanges};
 pub use own_install::{OwnInstall, OwnInstallFacts, holds_reference_distribution};
 pub use passthrough::{Refusal, RefusalReason};
 pub use plan::{EnvPlan, EnvRequest};
 pub use policy::EnvPolicy;
 pub use receipt::{Fate, Receipt, ReceiptRow};
 pub use rule::Rule;
+pub use search_path::{PathOrigin, SearchPath};
 pub use tier::is_managed_secret;
 
 #[cfg(test)]

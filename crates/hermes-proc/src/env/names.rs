@@ -144,6 +144,14 @@ pub fn is_activation_marker(name: &str) -> bool {
         })
 }
 
+/// Whether this marker holds the directory of an activated environment, whose programs are in `bin`.
+pub(super) fn is_activated_prefix(name: &str) -> bool {
+    matches!(
+        name,
+        "VIRTUAL_ENV" | "UV_PROJECT_ENVIRONMENT" | "CONDA_PREFIX" | "PYENV_VIRTUAL_ENV"
+    ) || (name.starts_with("CONDA_PREFIX_") && is_activation_marker(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

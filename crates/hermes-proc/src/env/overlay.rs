@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// Changes to variables; `None` means unset.
+pub type VariableChanges = BTreeMap<OsString, Option<OsString>>;
+
+/// What the shells of a session changed, by who did it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Overlay {
     /// What the user's shell start-up files changed.
-    pub login: BTreeMap<OsString, Option<OsString>>,
+    pub login: VariableChanges,
     /// What commands of the session changed since.
-    pub session: BTreeMap<OsString, Option<OsString>>,
+    pub session: VariableChanges,
 }
 
 impl std::fmt::Debug for Overlay {

@@ -8,6 +8,7 @@ use super::overlay::Overlay;
 use super::policy::EnvPolicy;
 use super::receipt::{Fate, Receipt};
 use super::rule::Rule;
+use super::search_path::SearchPath;
 
 /// What a child is and what it may start from.
 #[derive(Clone, Copy)]
@@ -123,6 +124,15 @@ impl EnvPlan {
 
     pub(super) fn set(&mut self, name: impl AsRef<OsStr>, value: impl Into<OsString>, rule: Rule) {
         self.put(name.as_ref(), value.into(), Fate::Set, rule);
+    }
+
+    /// Takes this search path; what the parent had already is not told as a change.
+    pub(super) fn set_search_path(&mut self, path: SearchPath) {
+        let value = path.value();
+        if self.get("PATH") != Some(&value) {
+            self.set("PATH", value, Rule::SearchPath);
+        }
+        self.receipt.search_path = path;
     }
 
     pub(super) fn strip(&mut self, name: impl AsRef<OsStr>, rule: Rule) {

@@ -1,4 +1,4 @@
-//! What became of every variable, without its value.
+//! What became of every variable, without its value; of `PATH`, which entry came from where.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::class::SpawnClass;
 use super::rule::Rule;
+use super::search_path::SearchPath;
 
 /// What happened to a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +43,8 @@ pub struct ReceiptRow<'a> {
 pub struct Receipt {
     class: SpawnClass,
     rows: BTreeMap<OsString, (Fate, Rule)>,
+    /// Which entry of `PATH` came from where. Empty if the call site gave `PATH` as it is.
+    pub search_path: SearchPath,
 }
 
 impl Receipt {
@@ -49,10 +52,14 @@ impl Receipt {
         Self {
             class,
             rows: BTreeMap::new(),
+            search_path: SearchPath::default(),
         }
     }
 
     pub(super) fn record(&mut self, name: &OsStr, fate: Fate, rule: Rule) {
+        if name == "PATH" {
+            self.search_path = SearchPath::default();
+        }
         self.rows.insert(name.to_owned(), (fate, rule));
     }
 
@@ -99,6 +106,7 @@ impl Receipt {
             "stripped": self.count(Fate::Stripped),
             "set": self.count(Fate::Set),
             "variables": rows,
+            "search_path": self.search_path.to_json(),
         })
     }
 }

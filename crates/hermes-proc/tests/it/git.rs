@@ -55,6 +55,55 @@ fn hooks_and_monitors_of_a_repository_do_not_run() {
 }
 
 #[test]
+fn programs_that_settings_of_a_repository_name_do_not_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    let seen = dir.path().join("seen");
+    let program = dir.path().join("program");
+    let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", seen.display());
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Everything is filtered, shown and signed by the program, if the repository has its way.
+    std::fs::write(dir.path().join(".gitattributes"), "* filter=a.b diff=a\n").unwrap();
+    std::fs::write(dir.path().join("file"), "one\n").unwrap();
+    let program = program.display().to_string();
+    for name in [
+        "filter.a.b.clean",
+        "filter.a.b.smudge",
+        "filter.a.b.process",
+        "diff.external",
+        "diff.a.textconv",
+        "diff.a.command",
+        "core.pager",
+        "core.editor",
+        "core.askPass",
+        "credential.helper",
+        "gpg.program",
+    ] {
+        git.run(dir.path(), ["config", name, &program]).unwrap();
+    }
+    for name in ["filter.a.b.required", "commit.gpgSign", "log.showSignature"] {
+        git.run(dir.path(), ["config", name, "true"]).unwrap();
+    }
+    let other = tempfile::tempdir().unwrap();
+    let beside = other.path().join("beside").display().to_string();
+    let git_runs = |words: &[&str]| git.run(dir.path(), words.iter().copied()).unwrap();
+    git_runs(&["add", "."]);
+    git_runs(&["commit", "-q", "-m", "second"]);
+    std::fs::write(dir.path().join("file"), "two\n").unwrap();
+    assert!(git_runs(&["diff"]).contains("+two"));
+    git_runs(&["status", "--porcelain"]);
+    git_runs(&["checkout", "-q", "--", "file"]);
+    git_runs(&["worktree", "add", "-q", &beside, "-b", "beside"]);
+    assert!(git_runs(&["log", "--patch"]).contains("+one"));
+    let text = std::fs::read_to_string(Path::new(&beside).join("file"));
+    git_runs(&["worktree", "remove", "--force", &beside]);
+    assert_eq!(text.unwrap(), "one\n");
+    let ran = std::fs::read_to_string(&seen).unwrap_or_default();
+    assert_eq!(ran, "");
+}
+
+#[test]
 fn missing_git_is_an_error_of_its_own() {
     let found = Git::find(plan(&[]).with("PATH", "/nonexistent"));
     assert!(matches!(found, Err(GitError::Missing)));

@@ -70,10 +70,9 @@ impl Source<'_> {
             max_output: MOST_BYTES,
             ..GitLimits::default()
         };
-        // Attributes and settings of the repository may name programs that show differences.
-        let safe = ["--no-ext-diff", "--no-textconv", "--no-color"];
+        let args = args.iter().copied().chain(["--no-color"]);
         let text = git
-            .and_then(|git| git.run_within(&self.root, args.iter().copied().chain(safe), limits))
+            .and_then(|git| git.run_within(&self.root, args, limits))
             .map_err(|error| error.to_string())?;
         Ok(if text.is_empty() {
             "(no changes)".to_owned()

@@ -9,5 +9,5 @@ mod script_environment;
 mod terminal;
 mod tools;
 
-pub use self::terminal::{Approval, TerminalSetup, ToolSetRequest};
+pub use self::terminal::{Approval, TerminalSetup, ToolSetRequest, login_overlay};
 pub use self::tools::ToolSet;

@@ -11,9 +11,9 @@ use hermes_proc::Wake;
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use hermes_secret::{Redactor, Sink};
 use hermes_terminal::backend::Backend;
-use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
 use hermes_terminal::local::LocalBackend;
-use hermes_terminal::shell::ShellFinder;
+use hermes_terminal::shell::{Overlay, ShellFinder};
 use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs};
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
@@ -89,12 +89,11 @@ impl TerminalSetup {
         let settings = settings(context)?;
         let backend: Arc<dyn Backend> = match &remote {
             Some(remote) => remote.backend.clone(),
-            None => {
-                let user_shell = context.env.os(&vars::SHELL).map(Path::new);
-                let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
-                let environment = Arc::clone(&environment);
-                Arc::new(LocalBackend::new(settings.clone(), shells, environment))
-            }
+            None => Arc::new(local_backend(
+                context,
+                settings.clone(),
+                environment.clone(),
+            )),
         };
         let approving: Arc<dyn CommandApprover> = approver.clone();
         let terminal = Terminal::new(settings, backend, approving, Arc::clone(&redactor))
@@ -181,6 +180,24 @@ impl TerminalSetup {
     pub fn toggle_yolo(&self) -> bool {
         !self.approver.yolo.fetch_xor(true, Ordering::Relaxed)
     }
+}
+
+/// What the login shell of a new session on this machine would change. Makes nothing ready on disk.
+pub fn login_overlay(context: &Context) -> Result<Overlay> {
+    let environment = Arc::new(context.environment());
+    let backend = local_backend(context, settings(context)?, environment);
+    let never = Wake::new().map_err(Error::NoDescriptor)?;
+    Ok(backend.login_overlay(&never))
+}
+
+fn local_backend(
+    context: &Context,
+    settings: TerminalSettings,
+    environment: Arc<dyn ShellEnvironment>,
+) -> LocalBackend {
+    let user_shell = context.env.os(&vars::SHELL).map(Path::new);
+    let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
+    LocalBackend::new(settings, shells, environment)
 }
 
 fn settings(context: &Context) -> Result<TerminalSettings> {

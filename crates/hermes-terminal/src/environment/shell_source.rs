@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 
+use super::builder::EnvironmentBuilder;
 use super::live::LiveEnvironment;
 use crate::shell::{Overlay, SessionKey};
 
@@ -31,21 +32,36 @@ pub trait ShellEnvironment: Send + Sync {
     fn child_home(&self) -> PathBuf;
 }
 
+/// The files as they are, with everything ready on disk that shells rely on.
 impl ShellEnvironment for LiveEnvironment {
+    fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
+        self.ready(Instant::now()).variables(request)
+    }
+
+    fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
+        self.current().variable(name, overlay)
+    }
+
+    fn child_home(&self) -> PathBuf {
+        self.current().child_home()
+    }
+}
+
+/// One reading of the settings. Makes nothing ready: for shells that only tell about themselves.
+impl ShellEnvironment for EnvironmentBuilder {
     fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
         let key = request.session.as_str().to_owned();
         let session = [
             ("HERMES_SESSION_KEY".to_owned(), Some(key.clone())),
             ("HERMES_SESSION_ID".to_owned(), Some(key)),
         ];
-        let builder = self.ready(Instant::now());
         let plan = EnvPlan::build(&EnvRequest {
             overlay: Some(request.overlay),
             session: &session,
             background: request.background,
             pty: request.pty,
             exec_id: Some(request.exec_id),
-            ..builder.request(SpawnClass::ToolShell)
+            ..self.request(SpawnClass::ToolShell)
         });
         plan.into_variables().into_iter().collect()
     }
@@ -53,14 +69,13 @@ impl ShellEnvironment for LiveEnvironment {
     fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
         let plan = EnvPlan::build(&EnvRequest {
             overlay: Some(overlay),
-            ..self.current().request(SpawnClass::ToolShell)
+            ..self.request(SpawnClass::ToolShell)
         });
         plan.get(name).map(OsStr::to_owned)
     }
 
     fn child_home(&self) -> PathBuf {
-        let builder = self.current();
-        let home = &builder.policy().child_home;
+        let home = &self.policy().child_home;
         home.effective()
             .unwrap_or_else(|| home.real_home())
             .to_owned()

@@ -14,7 +14,7 @@ use crate::backend::CommandEnd;
 use crate::environment::ShellEnvRequest;
 use crate::shell::report::{Report, report_nonce};
 use crate::shell::script::Script;
-use crate::shell::{Overlay, Session, ShellState, StateDelta, quote};
+use crate::shell::{Overlay, Session, SessionKey, Sessions, ShellState, StateDelta, quote};
 
 /// Files read when none are configured.
 const USER_FILES: &[&str] = &["~/.profile", "~/.bash_profile", "~/.bashrc"];
@@ -43,6 +43,15 @@ impl LocalBackend {
             tracing::warn!(session = %session.key(), "no shell reported its state");
             true
         });
+    }
+
+    /// What the login shell of a new session changes about its variables. The session ends with this
+    /// call.
+    pub fn login_overlay(&self, interrupt: &Wake) -> Overlay {
+        let key = SessionKey::new("login");
+        let session = Sessions::default().get(&key, &self.settings.start_directory);
+        self.ensure_login(&session, interrupt, interrupt);
+        (*session.snapshot().overlay).clone()
     }
 
     fn ask_login_shell(&self, login: bool, session: &Session, interrupts: &[&Wake]) -> Answer {

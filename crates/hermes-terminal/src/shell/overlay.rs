@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// Changes to variables: a new value, or `None` for a variable that was unset.
-pub(crate) type VariableDelta = BTreeMap<OsString, Option<OsString>>;
+use hermes_proc::env::VariableChanges;
 
 /// Variables that describe the one shell they are in; carried over, they would be wrong.
 const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "HERMES_EXEC_ID"];
@@ -14,12 +13,12 @@ const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "HERMES_EXEC_ID"];
 pub(super) fn difference(
     before: &[(OsString, OsString)],
     after: &BTreeMap<OsString, OsString>,
-) -> VariableDelta {
+) -> VariableChanges {
     let before: BTreeMap<&OsStr, &OsStr> = before
         .iter()
         .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
         .collect();
-    let mut delta = VariableDelta::new();
+    let mut delta = VariableChanges::new();
     for (name, value) in after {
         if is_carried(name) && before.get(name.as_os_str()) != Some(&value.as_os_str()) {
             delta.insert(name.clone(), Some(value.clone()));
@@ -75,7 +74,7 @@ mod tests {
         ])
         .into_iter()
         .collect();
-        let expected: VariableDelta = [
+        let expected: VariableChanges = [
             ("ADD".into(), Some("".into())),
             ("CHANGE".into(), Some("2".into())),
             ("DROP".into(), None),

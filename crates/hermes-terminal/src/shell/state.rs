@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hermes_proc::env::Overlay;
-
-use super::overlay::VariableDelta;
+use hermes_proc::env::{Overlay, VariableChanges};
 
 /// Functions or aliases by name, as bytes of the shell.
 pub(crate) type Definitions = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -27,7 +25,7 @@ pub struct ShellState {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StateDelta {
     pub cwd: Option<PathBuf>,
-    pub variables: VariableDelta,
+    pub variables: VariableChanges,
     /// Functions defined (`Some`) and removed (`None`).
     pub functions: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     pub aliases: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
@@ -121,9 +119,9 @@ mod tests {
         state.apply(delta("A", Some("1")));
         state.apply(delta("B", Some("2")));
         state.apply(delta("A", None));
-        let expected: VariableDelta = [("A".into(), None), ("B".into(), Some("2".into()))].into();
+        let expected: VariableChanges = [("A".into(), None), ("B".into(), Some("2".into()))].into();
         assert_eq!(state.overlay.session, expected);
-        assert_eq!(state.overlay.login, VariableDelta::new());
+        assert_eq!(state.overlay.login, VariableChanges::new());
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! `hermes doctor`: checks as a table or as JSON. Read-only without `--fix`. With `--child-env`, the
 //! receipt of a child environment instead.
 
-use hermes_proc::env::{Fate, Receipt, ReceiptRow};
+use std::ffi::OsStr;
+
+use hermes_proc::env::{Fate, Receipt, ReceiptRow, SearchPath};
 use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 use serde_json::json;
 
@@ -57,6 +59,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     CommandError::silent_unless(problems == 0)
 }
 
+/// Columns of an entry of PATH; with its origin a line has at most 80.
+const DIRECTORY_WIDTH: usize = 36;
+
 /// Columns of a name; with fate and rule a line has at most 80.
 const NAME_WIDTH: usize = 34;
 
@@ -65,7 +70,14 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> 
     for warning in builder.warnings() {
         context.warn(warning)?;
     }
+    // The login shell of a session has its share, above all of PATH.
+    let overlay = if runs_for_agent(class) {
+        Some(hermes_runtime::login_overlay(context)?)
+    } else {
+        None
+    };
     let plan = EnvPlan::build(&EnvRequest {
+        overlay: overlay.as_ref(),
         // The agent's commands are told apart by it; a real one is random.
         exec_id: runs_for_agent(class).then_some("0000000000000000"),
         ..builder.request(class)
@@ -103,13 +115,33 @@ fn child_env_table(context: &Context, receipt: &Receipt) -> String {
     }
     let count = |fate| receipt.count(fate);
     format!(
-        "{}\n\n{}\n{} stripped, {} set, {} kept. Values are never shown.\n",
+        "{}\n\n{}\n{}{} stripped, {} set, {} kept. Values are never shown, except PATH's.\n",
         heading(context.printer, &title),
         table.render(),
+        search_path_table(&receipt.search_path),
         count(Fate::Stripped),
         count(Fate::Set),
         count(Fate::Kept),
     )
+}
+
+/// Which entry of PATH came from where; nothing where the call site gives PATH as it is.
+fn search_path_table(path: &SearchPath) -> String {
+    if path.entries.is_empty() {
+        return String::new();
+    }
+    let shown = |directory: &OsStr| {
+        let text: String = directory.to_string_lossy().escape_debug().collect();
+        cut(&text, DIRECTORY_WIDTH)
+    };
+    let mut table = Table::new(&["PATH entry", "From"]);
+    for (directory, origin) in &path.entries {
+        table.row(vec![shown(directory), origin.text().to_owned()]);
+    }
+    for (directory, rule) in &path.dropped {
+        table.row(vec![shown(directory), format!("left out, {}", rule.text())]);
+    }
+    format!("{}\n", table.render())
 }
 
 fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {

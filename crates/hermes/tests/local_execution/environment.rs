@@ -312,6 +312,87 @@ mod homes {
     }
 }
 
+/// A user whose login shell resets PATH, as Debian's does, and whose caller has three directories
+/// more: one of an activated environment, one that the login shell knows too, and one of its own.
+fn with_reset_path(config: &str) -> Place {
+    let place = Place::with_config(config);
+    for name in ["tools/only-here", "venv/bin/only-active", "both/shared"] {
+        let text = format!("#!/bin/sh\necho {name}\n");
+        place.home.put_outside(name, text, 0o755);
+    }
+    let at = |name: &str| place.home.outside(name).display().to_string();
+    let profile = format!("PATH={}:/usr/bin:/bin\nexport PATH\n", at("both"));
+    std::fs::write(place.home.user_home().join(".profile"), profile).unwrap();
+    let path = format!(
+        "{}:{}:{}:/usr/bin:/bin",
+        at("venv/bin"),
+        at("tools"),
+        at("both")
+    );
+    let venv = at("venv");
+    place.env("PATH", path).env("VIRTUAL_ENV", venv)
+}
+
+#[test]
+fn programs_of_the_caller_are_found_though_the_login_shell_resets_path() {
+    let place = with_reset_path("approvals:\n  noninteractive_mode: approve\n");
+    let outcome = place.hermes(&["exec", "--", "only-here"]).run();
+    outcome.succeeds().prints("tools/only-here\n");
+    let outcome = place.hermes(&["exec", "--", "shared"]).run();
+    outcome.succeeds().prints("both/shared\n");
+    let outcome = place.hermes(&["exec", "--", "only-active"]).run();
+    // An activation is not inherited by halves.
+    outcome.exits(127);
+    // A session that changes PATH has what it set, with nothing of the caller's added again.
+    let mut talk = place.talk();
+    talk.output("export PATH=/usr/bin:/bin");
+    assert_eq!(talk.output("command -v only-here || echo gone"), "gone");
+
+    let passed = with_reset_path("terminal: {env_passthrough: [VIRTUAL_ENV]}\n");
+    let outcome = passed.hermes(&["exec", "--", "only-active"]).run();
+    outcome.succeeds().prints("venv/bin/only-active\n");
+}
+
+#[test]
+fn receipt_says_which_entry_of_path_came_from_where() {
+    let place = with_reset_path("");
+    let outcome = place.hermes(&["doctor", "--child-env", "--json"]).run();
+    let receipt: Value = outcome.succeeds().json();
+    let at = |name: &str| place.home.outside(name).display().to_string();
+    let found = |list: &str, key: &str| {
+        let entries = receipt["search_path"][list].as_array().unwrap();
+        let pair = |entry: &Value| {
+            let directory = text(entry, "directory").to_owned();
+            (directory, text(entry, key).to_owned())
+        };
+        entries.iter().map(pair).collect::<Vec<_>>()
+    };
+    let of = |name: &str, from: &str| (name.to_owned(), from.to_owned());
+    let link = place.home.path("cache/bin");
+    let entries = found("entries", "from");
+    let expected = [
+        of(&link.display().to_string(), "hermes-link"),
+        of(&at("both"), "login-shell"),
+        of("/usr/bin", "login-shell"),
+        of("/bin", "login-shell"),
+        of(&at("tools"), "caller"),
+    ];
+    assert_eq!(entries[..5], expected);
+    assert!(
+        entries[5..].iter().all(|(_, from)| from == "system"),
+        "{entries:?}"
+    );
+    assert_eq!(
+        found("dropped", "rule"),
+        [of(&at("venv/bin"), "t3-activation")]
+    );
+    let outcome = place.hermes(&["doctor", "--child-env"]).run();
+    outcome
+        .succeeds()
+        .prints_part("PATH that Hermes started with");
+    assert!(!link.exists(), "doctor makes nothing");
+}
+
 #[test]
 fn doctor_lists_names_and_no_values() {
     let place = with_secrets("");
