@@ -3,6 +3,7 @@
 use hermes_config::{Config, vars};
 use serde_json::Value;
 
+use crate::prompt::ContextFileRules;
 use crate::tools::{LoopGuardSettings, RepeatLimits};
 
 /// Settings of a conversation.
@@ -19,6 +20,8 @@ pub struct AgentSettings {
     /// Whether a turn reports files whose last change failed.
     pub verify_file_changes: bool,
     pub directory_hints: bool,
+    /// What of a context file may reach the model.
+    pub file_rules: ContextFileRules,
 }
 
 /// Settings of compaction.
@@ -58,6 +61,7 @@ impl Default for AgentSettings {
             ephemeral_prompt: None,
             verify_file_changes: true,
             directory_hints: true,
+            file_rules: ContextFileRules::default(),
         }
     }
 }
@@ -83,6 +87,7 @@ impl AgentSettings {
             ephemeral_prompt: (!ephemeral.is_empty()).then(|| ephemeral.to_owned()),
             verify_file_changes: is_on_by_default(config, "display.file_mutation_verifier"),
             directory_hints: true,
+            file_rules: ContextFileRules::default(),
         }
     }
 }

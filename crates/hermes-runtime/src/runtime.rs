@@ -73,6 +73,7 @@ impl Runtime {
         let mut call = tools.call_context(id.as_str());
         let settings = AgentSettings {
             directory_hints: !request.ignore_rules && tools.remote().is_none(),
+            file_rules: tools.context_file_rules(),
             ..AgentSettings::resolve(context.config(), request.max_turns)
         };
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));

@@ -71,6 +71,7 @@ pub(crate) fn parts(
         soul: files_count.then(|| context.location.home.join("SOUL.md")),
         project: (files_count && !is_remote).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
+        file_rules: tools.context_file_rules(),
         tools: subject.tools,
         has_card: WorkerVariables::read(&context.env).is_some(),
         environment: PromptEnvironment {

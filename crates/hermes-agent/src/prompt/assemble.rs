@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::context_files::{ContextFile, load, project};
+use super::context_files::{ContextFile, ContextFileRules, ContextSource, project};
 use super::texts;
 
 /// The environment of the agent's commands and files.
@@ -29,6 +29,7 @@ pub struct PromptParts {
     pub project: Option<PathBuf>,
     /// Maximum characters of one context file.
     pub file_chars: usize,
+    pub file_rules: ContextFileRules,
     pub tools: Vec<String>,
     /// Whether the agent works on one card of the task board, unattended.
     pub has_card: bool,
@@ -69,7 +70,7 @@ pub fn assemble(parts: &PromptParts) -> Assembled {
     stable(parts, &mut sections, &mut notices);
     sections.extend(parts.notes.iter().cloned());
     if let Some(cwd) = &parts.project {
-        let files = project(cwd, parts.file_chars);
+        let files = project(cwd, parts.file_chars, &parts.file_rules);
         if !files.is_empty() {
             sections.push("# About this project\n\nThe project has these instructions:".to_owned());
         }
@@ -87,10 +88,16 @@ pub fn assemble(parts: &PromptParts) -> Assembled {
 }
 
 fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<String>) {
+    // The user's own, who may keep it with other settings, behind a link.
+    let persona = ContextSource {
+        root: None,
+        max: SOUL_CHARS,
+        rules: &parts.file_rules,
+    };
     let soul = parts
         .soul
         .as_deref()
-        .and_then(|path| load(path, "SOUL.md", SOUL_CHARS));
+        .and_then(|path| persona.load(path, "SOUL.md"));
     match soul {
         Some(soul) => {
             add_notices(&soul, notices);

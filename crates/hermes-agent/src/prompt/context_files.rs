@@ -1,7 +1,14 @@
 //! Context files: project instructions for agents.
+//!
+//! They are a repository's own, so what they hold is sent to a provider and stored without anyone
+//! having asked for it: only files that lie in the project count, whatever links say, none that are
+//! private, and secrets are masked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use hermes_policy::{PrivateHomes, ReadGuard};
+use hermes_secret::Redactor;
 use hermes_tools::real_path;
 
 use super::injection::{Blocked, scan};
@@ -19,6 +26,14 @@ const HINT_CHARS: usize = 8_000;
 /// Maximum number of directories searched between a file and the working directory.
 const HINT_PARENTS: usize = 5;
 
+/// What of a context file may reach a model.
+#[derive(Debug, Clone, Default)]
+pub struct ContextFileRules {
+    /// Homes whose private files are never used.
+    pub private_homes: PrivateHomes,
+    pub redactor: Arc<Redactor>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ContextFile {
     pub(super) name: String,
@@ -29,38 +44,64 @@ pub(super) struct ContextFile {
     pub(super) missing: Option<String>,
 }
 
-/// Loads a context file; `None` if it does not exist or is empty.
-pub(super) fn load(path: &Path, name: &str, max: usize) -> Option<ContextFile> {
-    let bytes = match hermes_fs::read_capped(path, MAX_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) if error.is_not_found() => return None,
-        Err(error) => {
-            tracing::warn!(%error, "could not read a context file");
-            return Some(ContextFile {
-                name: name.to_owned(),
-                text: format!("[{name} could not be read and is omitted]"),
-                blocked: Vec::new(),
-                missing: Some(format!("{name} is omitted: {error}.")),
-            });
+/// Where context files are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct ContextSource<'a> {
+    /// The directory, without links, in which a file must lie after links are followed; anywhere if
+    /// `None`.
+    pub(super) root: Option<&'a Path>,
+    /// Characters of one file.
+    pub(super) max: usize,
+    pub(super) rules: &'a ContextFileRules,
+}
+
+impl ContextSource<'_> {
+    /// Loads a context file; `None` if it does not exist or is empty.
+    pub(super) fn load(&self, path: &Path, name: &str) -> Option<ContextFile> {
+        let real = match hermes_fs::canonicalize(path) {
+            Ok(real) => real,
+            Err(error) if error.is_not_found() => return None,
+            Err(error) => return Some(omitted(name, &error.to_string())),
+        };
+        if self.root.is_some_and(|root| !real.starts_with(root)) {
+            return Some(omitted(name, "it leads out of the project"));
         }
-    };
-    let text = String::from_utf8_lossy(&bytes);
-    // Some editors write a byte order mark.
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.is_empty() {
-        return None;
+        if ReadGuard::here(&self.rules.private_homes).refuses_attaching(&real) {
+            return Some(omitted(name, "it leads to a private file"));
+        }
+        let bytes = match hermes_fs::read_capped(&real, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) => return Some(omitted(name, &error.to_string())),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        // Some editors write a byte order mark.
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            return None;
+        }
+        let text = self.rules.redactor.redact(text);
+        let total = text.chars().count();
+        if total > self.max {
+            return Some(shortened(&text, name, total, self.max));
+        }
+        let (text, blocked) = scan(name, &text);
+        Some(ContextFile {
+            name: name.to_owned(),
+            text,
+            blocked,
+            missing: None,
+        })
     }
-    let total = text.chars().count();
-    if total > max {
-        return Some(shortened(text, name, total, max));
-    }
-    let (text, blocked) = scan(name, text);
-    Some(ContextFile {
+}
+
+fn omitted(name: &str, reason: &str) -> ContextFile {
+    tracing::warn!(name, reason, "a context file is not used");
+    ContextFile {
         name: name.to_owned(),
-        text,
-        blocked,
-        missing: None,
-    })
+        text: format!("[{name} could not be read and is omitted]"),
+        blocked: Vec::new(),
+        missing: Some(format!("{name} is omitted: {reason}.")),
+    }
 }
 
 /// The beginning and the end of a long text. Only these are scanned, as the rest is not used.
@@ -91,18 +132,24 @@ fn shortened(text: &str, name: &str, total: usize, max: usize) -> ContextFile {
 }
 
 /// The context files of the project at `cwd`: the first kind that exists.
-pub(super) fn project(cwd: &Path, max: usize) -> Vec<ContextFile> {
-    if let Some(found) = own_file(cwd, max) {
+pub(super) fn project(cwd: &Path, max: usize, rules: &ContextFileRules) -> Vec<ContextFile> {
+    let repository = repository_of(cwd);
+    let root = real_path(repository.unwrap_or(cwd));
+    let source = ContextSource {
+        root: Some(&root),
+        max,
+        rules,
+    };
+    if let Some(found) = own_file(cwd, repository, source) {
         return vec![found];
     }
     for name in ["AGENTS.md", "CLAUDE.md"] {
-        if let Some(found) = load(&cwd.join(name), name, max) {
+        if let Some(found) = source.load(&cwd.join(name), name) {
             return vec![found];
         }
     }
-    let mut rules: Vec<ContextFile> = load(&cwd.join(".cursorrules"), ".cursorrules", max)
-        .into_iter()
-        .collect();
+    let cursor = source.load(&cwd.join(".cursorrules"), ".cursorrules");
+    let mut rules: Vec<ContextFile> = cursor.into_iter().collect();
     let directory = cwd.join(".cursor/rules");
     let mut files: Vec<PathBuf> = hermes_fs::read_dir(&directory)
         .unwrap_or_default()
@@ -113,26 +160,34 @@ pub(super) fn project(cwd: &Path, max: usize) -> Vec<ContextFile> {
     files.sort();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        rules.extend(load(&path, &format!(".cursor/rules/{name}"), max));
+        rules.extend(source.load(&path, &format!(".cursor/rules/{name}")));
     }
     rules
 }
 
-/// `.hermes.md` or `HERMES.md`, from the directory up to the root of the git repository.
-fn own_file(cwd: &Path, max: usize) -> Option<ContextFile> {
-    let has_root = cwd
-        .ancestors()
+/// The root of the git repository that holds a directory.
+fn repository_of(cwd: &Path) -> Option<&Path> {
+    cwd.ancestors()
         .take(MAX_PARENTS)
-        .any(|directory| directory.join(".git").exists());
+        .find(|directory| directory.join(".git").exists())
+}
+
+/// `.hermes.md` or `HERMES.md`, from the directory up to the root of the git repository.
+fn own_file(
+    cwd: &Path,
+    repository: Option<&Path>,
+    source: ContextSource<'_>,
+) -> Option<ContextFile> {
+    // Outside of a repository only the directory itself counts.
+    let last = repository.unwrap_or(cwd);
     for directory in cwd.ancestors().take(MAX_PARENTS) {
         for name in [".hermes.md", "HERMES.md"] {
-            if let Some(mut found) = load(&directory.join(name), name, max) {
+            if let Some(mut found) = source.load(&directory.join(name), name) {
                 found.text = without_frontmatter(&found.text).to_owned();
                 return Some(found);
             }
         }
-        // Outside of a repository only the directory itself counts.
-        if !has_root || directory.join(".git").exists() {
+        if directory == last {
             break;
         }
     }
@@ -161,9 +216,15 @@ pub(crate) fn subdirectory_hint(
     cwd: &Path,
     path: &Path,
     seen: &mut Vec<PathBuf>,
+    rules: &ContextFileRules,
 ) -> Option<(String, Vec<String>)> {
     let path = real_path(path);
     let cwd = real_path(cwd);
+    let source = ContextSource {
+        root: Some(&cwd),
+        max: HINT_CHARS,
+        rules,
+    };
     let start = if path.is_dir() {
         &*path
     } else {
@@ -179,11 +240,12 @@ pub(crate) fn subdirectory_hint(
         seen.push(directory.to_owned());
         let found = ["AGENTS.md", "CLAUDE.md", ".cursorrules"]
             .iter()
-            .find_map(|name| load(&directory.join(name), name, HINT_CHARS));
+            .find_map(|name| source.load(&directory.join(name), name));
         if let Some(found) = found {
             let below = directory.strip_prefix(&cwd).unwrap_or(directory);
             let name = below.join(&found.name).display().to_string();
             notices.extend(found.blocked.iter().map(|blocked| blocked.notice(&name)));
+            notices.extend(found.missing);
             texts.push(format!(
                 "[{} of {}, {HINT_MARK}]\n{}",
                 found.name,

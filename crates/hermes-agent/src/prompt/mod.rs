@@ -10,6 +10,7 @@ mod texts;
 mod unquoted;
 
 pub use assemble::{Assembled, PromptEnvironment, PromptParts, assemble};
+pub use context_files::ContextFileRules;
 pub(crate) use context_files::subdirectory_hint;
 pub use injection::{Blocked, scan};
 pub(crate) use unquoted::is_fence;

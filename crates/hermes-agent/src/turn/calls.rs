@@ -253,8 +253,9 @@ impl Turn<'_> {
             let Ok(path) = self.agent.context.resolve(path) else {
                 continue;
             };
+            let rules = &self.agent.settings.file_rules;
             let seen = &mut self.agent.hinted;
-            let Some((hint, notices)) = subdirectory_hint(&cwd, &path, seen) else {
+            let Some((hint, notices)) = subdirectory_hint(&cwd, &path, seen, rules) else {
                 continue;
             };
             one.text.push_str("\n\n");

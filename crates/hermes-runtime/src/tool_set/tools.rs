@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hermes_agent::prompt::ContextFileRules;
 use hermes_policy::PrivateHomes;
 use hermes_terminal::SessionKey;
 use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
@@ -165,6 +166,14 @@ impl ToolSet {
             enabled_tools: Vec::new(),
             interrupt: Arc::clone(self.interrupt()),
             registry: Arc::clone(&self.registry),
+        }
+    }
+
+    /// What of a context file may reach a model.
+    pub(crate) fn context_file_rules(&self) -> ContextFileRules {
+        ContextFileRules {
+            private_homes: self.private_homes.clone(),
+            redactor: Arc::clone(&self.setup.redactor),
         }
     }
 }
