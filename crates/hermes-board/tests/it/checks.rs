@@ -1,78 +1,14 @@
 //! Acceptance checks: only a pass makes a card done, and no crash leaves one behind.
 
-use std::path::Path;
-use std::process::Command;
-
-use hermes_board::model::{
-    CheckEvidence, CheckMark, CheckState, Checker, Outcome, RunId, Status, TaskId, Termination,
-    WorkerExit,
-};
+use hermes_board::Error;
+use hermes_board::model::{CheckMark, CheckState, Outcome, RunId, Status, Termination, WorkerExit};
 use hermes_board::store::{
-    BoardStore, CheckOutcome, CheckStart, ChecksBegun, CompleteOutcome, Completion, FailurePolicy,
-    NewTask, Release,
+    BoardStore, CheckOutcome, CheckStart, CompleteOutcome, Completion, FailurePolicy, Release,
 };
-use hermes_board::{Error, SqliteBoard};
 use pretty_assertions::assert_eq;
 
-use crate::{Fixture, START, card, claim, events, exited, file, kinds, move_to, status, task};
-
-fn checked_card(commands: &[&str]) -> NewTask {
-    NewTask {
-        checks: commands
-            .iter()
-            .map(|command| (*command).to_owned())
-            .collect(),
-        ..card("checked")
-    }
-}
-
-fn checker(pid: u32) -> Checker {
-    Checker {
-        lock: format!("host:{pid}"),
-        pid,
-        identity: None,
-    }
-}
-
-fn begin_as(
-    board: &mut SqliteBoard,
-    id: &TaskId,
-    pid: u32,
-    others_are_gone: bool,
-) -> Result<ChecksBegun, Error> {
-    board.begin_checks(
-        id,
-        &Completion {
-            summary: Some("did it".to_owned()),
-            ..Completion::default()
-        },
-        &CheckStart {
-            checker: checker(pid),
-            ttl_seconds: 900,
-            is_gone: &|_| others_are_gone,
-        },
-    )
-}
-
-fn evidence(position: u32, exit_code: i32) -> CheckEvidence {
-    CheckEvidence {
-        position,
-        command: format!("check {position}"),
-        exit_code: Some(exit_code),
-        timed_out: false,
-        output: format!("output of {position}\n"),
-        duration_ms: 12,
-    }
-}
-
-fn finish(board: &mut SqliteBoard, session: i64) -> CheckOutcome {
-    let completion = Completion {
-        summary: Some("did it".to_owned()),
-        ..Completion::default()
-    };
-    let policy = FailurePolicy::with_limit(2);
-    board.finish_checks(session, &completion, &policy).unwrap()
-}
+use crate::check_round::{begin_as, checked_card, checker, evidence, finish};
+use crate::{Fixture, START, claim, events, exited, file, kinds, move_to, process, status, task};
 
 #[test]
 fn a_completion_waits_for_the_checks() {
@@ -349,38 +285,13 @@ fn phantom_cards_refuse_the_completion_before_any_check() {
     assert!(board.check_sessions(&id).unwrap().is_empty());
 }
 
-const ROOT: &str = "BOARD_TEST_CHECK_ROOT";
-const DIE_AT: &str = "BOARD_TEST_DIE_AT";
-
-#[test]
-fn child() {
-    let Some(root) = std::env::var_os(ROOT) else {
-        return;
-    };
-    let home = crate::home_at(Path::new(&root));
-    let mut board = SqliteBoard::open(
-        &home.select(None).unwrap(),
-        &hermes_board::BoardOptions::default(),
-    )
-    .unwrap();
-    let id = file(&mut board, &checked_card(&["check 1"]));
-    hermes_fs::fault::arm(std::env::var(DIE_AT).unwrap().parse().unwrap());
-    let begun = begin_as(&mut board, &id, std::process::id(), false).unwrap();
-    board
-        .record_check(begun.session.id, &evidence(1, 0))
-        .unwrap();
-    finish(&mut board, begun.session.id);
-}
-
 #[test]
 fn killed_at_any_write_the_card_is_free_running_or_done_and_never_in_between() {
     let mut seen = Vec::new();
     for die_at in 1..=7 {
         let fixture = Fixture::new();
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "checks::child"])
-            .env(ROOT, fixture.dir.path())
-            .env(DIE_AT, die_at.to_string())
+        process("check", fixture.dir.path())
+            .arg(die_at.to_string())
             .status()
             .unwrap();
         let mut board = fixture.open();

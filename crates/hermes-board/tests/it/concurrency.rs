@@ -5,88 +5,17 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 
-use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::{Status, Task, TaskId};
-use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion, NewTask};
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_board::store::{BoardStore, ClaimFrom, ClaimRequest, Completion};
+use hermes_board::{ListQuery, SqliteBoard};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
 
-use crate::{Fixture, card, claim, complete, exited, file, task};
-
-const ACTION: &str = "BOARD_TEST_ACTION";
-const ROOT: &str = "BOARD_TEST_ROOT";
-const NUMBER: &str = "BOARD_TEST_NUMBER";
-const DIE_AT: &str = "BOARD_TEST_DIE_AT";
-
-fn open_at(root: &Path) -> SqliteBoard {
-    let board = Board::below(root, &BoardSlug::default_board());
-    SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
-}
-
-#[test]
-fn child() {
-    let Ok(action) = std::env::var(ACTION) else {
-        return;
-    };
-    let root = std::env::var_os(ROOT).unwrap();
-    let number = std::env::var(NUMBER).unwrap();
-    let mut board = open_at(Path::new(&root));
-    match action.as_str() {
-        "same-key" => {
-            let new = NewTask {
-                idempotency_key: Some("K".to_owned()),
-                ..card("once")
-            };
-            println!("id {}", board.create(&new).unwrap().task.id);
-        }
-        "create" => {
-            for count in 0..150 {
-                file(&mut board, &card(&format!("card {number}-{count}")));
-            }
-        }
-        "fill" => loop {
-            // Until nothing more can be written: that is an error of the place, not of the file.
-            if let Err(error) = board.create(&card(&"x".repeat(2000))) {
-                assert!(!error.is_damage(), "{error}");
-                assert!(error.hint().is_some(), "{error}");
-                println!("refused: {error}");
-                break;
-            }
-            println!("filed");
-        },
-        "claim" => {
-            for task in board.list(&ListQuery::default()).unwrap() {
-                let request = ClaimRequest {
-                    task: task.id.clone(),
-                    lock: format!("host:{number}"),
-                    ttl_seconds: 900,
-                    from: ClaimFrom::Ready,
-                    dispatcher: None,
-                };
-                if let ClaimOutcome::Claimed(_) = board.claim(&request).unwrap() {
-                    println!("id {}", task.id);
-                }
-            }
-        }
-        "life" => {
-            hermes_fs::fault::arm(std::env::var(DIE_AT).unwrap().parse().unwrap());
-            let parent = file(&mut board, &card("parent"));
-            let child = file(&mut board, &crate::below(&[&parent]));
-            claim(&mut board, &parent);
-            complete(&mut board, &parent);
-            claim(&mut board, &child);
-        }
-        other => unreachable!("{other}"),
-    }
-}
+use crate::{Fixture, card, exited, file, process, task};
 
 fn start(action: &str, root: &Path, number: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "concurrency::child", "--nocapture"])
-        .env(ACTION, action)
-        .env(ROOT, root)
-        .env(NUMBER, number.to_string())
+    process(action, root)
+        .arg(number.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
@@ -105,8 +34,7 @@ fn run_all(action: &str, root: &Path, count: usize) -> Vec<Vec<String>> {
             String::from_utf8(output.stdout)
                 .unwrap()
                 .lines()
-                // The test harness writes its own words before ours on the same line.
-                .filter_map(|line| line.split_once("id t_").map(|(_, id)| format!("t_{id}")))
+                .map(|line| line.strip_prefix("id ").unwrap().to_owned())
                 .collect()
         })
         .collect()
@@ -166,12 +94,8 @@ fn killed_at_any_write_no_card_is_half_changed() {
         let fixture = Fixture::new();
         // The file exists: only changes of cards are interrupted here.
         drop(fixture.open());
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "concurrency::child"])
-            .env(ACTION, "life")
-            .env(ROOT, fixture.dir.path())
-            .env(NUMBER, "0")
-            .env(DIE_AT, die_at.to_string())
+        let status = process("life", fixture.dir.path())
+            .arg(die_at.to_string())
             .status()
             .unwrap();
         let board = fixture.open();
@@ -325,20 +249,18 @@ fn act(board: &mut SqliteBoard, what: usize, id: &TaskId, other: &TaskId) {
 fn a_full_disk_refuses_a_card_and_loses_none() {
     let fixture = Fixture::new();
     drop(fixture.open());
+    let fill = process("fill", fixture.dir.path());
     // No file may grow beyond this, as on a full disk; the signal for it is ignored.
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "concurrency::child", "--nocapture"])
-        .env(ACTION, "fill")
-        .env(ROOT, fixture.dir.path())
-        .env(NUMBER, "0")
+        .arg(fill.get_program())
+        .args(fill.get_args())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
     assert!(text.contains("refused: could not"), "{text}");
-    let filed = text.lines().filter(|line| line.ends_with("filed")).count();
+    let filed = text.lines().filter(|line| *line == "filed").count();
     assert!(filed > 10, "{filed}");
     let board = fixture.open();
     assert_eq!(board.list(&ListQuery::default()).unwrap().len(), filed);

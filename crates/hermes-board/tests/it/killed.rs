@@ -1,97 +1,26 @@
 //! Processes that die at any of their writes: what they leave is the old state or the new one, and
 //! the next process goes on.
 
-use std::path::Path;
-use std::process::Command;
-
-use hermes_board::boards::{BoardSlug, Listed, MetadataChange};
-use hermes_board::completion::complete_card;
-use hermes_board::files::{NewFile, Retention, attach_bytes, collect_garbage};
-use hermes_board::model::{Object, Status, TaskId};
-use hermes_board::store::{BoardStore, Completion, ResolvedWorkspace};
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_board::boards::{BoardSlug, Listed};
+use hermes_board::files::{Retention, collect_garbage};
+use hermes_board::model::{Status, TaskId};
+use hermes_board::store::{BoardStore, ResolvedWorkspace};
+use hermes_board::{ListQuery, SqliteBoard};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
-use serde_json::json;
 
-use crate::{Fixture, card, claim, file, home_at, status};
+use crate::{Fixture, card, claim, file, process, status};
 
-const ACTION: &str = "BOARD_KILLED_ACTION";
-const ROOT: &str = "BOARD_KILLED_ROOT";
-const DIE_AT: &str = "BOARD_KILLED_DIE_AT";
 /// More writes than any of these actions has.
 const MOST: u32 = 80;
-
-#[test]
-fn child() {
-    let Ok(action) = std::env::var(ACTION) else {
-        return;
-    };
-    let root = std::env::var_os(ROOT).unwrap();
-    let home = home_at(Path::new(&root));
-    let board = home.select(None).unwrap();
-    let arm = || hermes_fs::fault::arm(std::env::var(DIE_AT).unwrap().parse().unwrap());
-    let open = || SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
-    let first = |board: &SqliteBoard| board.list(&ListQuery::default()).unwrap().remove(0).id;
-    match action.as_str() {
-        "open" => {
-            arm();
-            drop(open());
-        }
-        "complete" => {
-            let mut store = open();
-            let id = first(&store);
-            arm();
-            complete_card(&mut store, &home, &id, &with_artifact()).unwrap();
-        }
-        "attach" => {
-            let mut store = open();
-            let id = first(&store);
-            arm();
-            attach_bytes(&mut store, &id, &new_file(), b"content").unwrap();
-        }
-        "board" => {
-            arm();
-            let slug = BoardSlug::parse("p").unwrap();
-            let change = MetadataChange {
-                description: Some("new".to_owned()),
-                ..MetadataChange::default()
-            };
-            home.create(&slug, &change, 1).unwrap();
-            home.switch(&slug).unwrap();
-            home.delete(&slug, 2).unwrap();
-        }
-        other => unreachable!("{other}"),
-    }
-}
-
-fn new_file() -> NewFile<'static> {
-    NewFile {
-        name: "a.txt",
-        content_type: None,
-        uploaded_by: None,
-    }
-}
-
-fn with_artifact() -> Completion {
-    let mut metadata = Object::new();
-    metadata.insert("artifacts".to_owned(), json!(["out.txt"]));
-    Completion {
-        metadata: Some(metadata),
-        ..Completion::default()
-    }
-}
 
 /// Runs the action, killed at its first write, its second and so on, each time from `prepared`.
 fn at_every_write(action: &str, prepare: impl Fn(&Fixture), check: impl Fn(&Fixture, u32)) {
     for die_at in 1..MOST {
         let fixture = Fixture::new();
         prepare(&fixture);
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::child"])
-            .env(ACTION, action)
-            .env(ROOT, fixture.dir.path())
-            .env(DIE_AT, die_at.to_string())
+        let status = process(action, fixture.dir.path())
+            .arg(die_at.to_string())
             .status()
             .unwrap();
         check(&fixture, die_at);

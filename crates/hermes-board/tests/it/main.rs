@@ -7,10 +7,12 @@
 )]
 
 mod boards;
+mod check_round;
 mod checks;
 mod concurrency;
 mod dispatch;
 mod files;
+mod fixture;
 mod killed;
 mod lifecycle;
 mod lists;
@@ -23,15 +25,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
+use fixture::{assignee, below, card, claim, complete, file, home_at, try_claim};
 use hermes_board::boards::{Board, BoardHome, BoardSlug};
-use hermes_board::model::{Assignee, RunId, Status, Task, TaskId, WorkerExit};
-use hermes_board::store::{
-    AttemptEnd, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome,
-    Completed, Completion, FailurePolicy, NewTask,
-};
+use hermes_board::model::{Status, Task, TaskId, WorkerExit};
+use hermes_board::store::{AttemptEnd, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, SqliteBoard};
-use hermes_config::Environment;
-use hermes_home::{Location, SystemFacts};
 
 /// Time that stands still until it is moved.
 #[derive(Debug)]
@@ -100,39 +98,17 @@ impl Fixture {
     }
 }
 
-/// The boards of an installation at `root`.
-fn home_at(root: &Path) -> BoardHome {
-    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
-    let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-    BoardHome::resolve(&env, &location)
+/// The other process, in a role of `process/main.rs` on the home of a fixture.
+fn process(role: &str, root: &Path) -> std::process::Command {
+    let program = hermes_testkit::helper_program("board-test-process");
+    let mut command = std::process::Command::new(program);
+    command.arg(role).arg(root);
+    command
 }
 
 /// The end of an attempt whose worker exited.
 fn exited(exit: WorkerExit, policy: FailurePolicy) -> AttemptEnd {
     AttemptEnd::Exited { exit, policy }
-}
-
-fn assignee(name: &str) -> Assignee {
-    Assignee::parse(name).unwrap()
-}
-
-/// A card with a title, given to `coder`.
-fn card(title: &str) -> NewTask {
-    NewTask {
-        assignee: Some(assignee("coder")),
-        ..NewTask::titled(title)
-    }
-}
-
-fn file(board: &mut SqliteBoard, new: &NewTask) -> TaskId {
-    board.create(new).unwrap().task.id
-}
-
-fn below(parents: &[&TaskId]) -> NewTask {
-    NewTask {
-        parents: parents.iter().map(|id| (*id).clone()).collect(),
-        ..card("child")
-    }
 }
 
 fn task(board: &SqliteBoard, id: &TaskId) -> Task {
@@ -141,35 +117,6 @@ fn task(board: &SqliteBoard, id: &TaskId) -> Task {
 
 fn status(board: &SqliteBoard, id: &TaskId) -> Status {
     task(board, id).status()
-}
-
-fn try_claim(board: &mut SqliteBoard, id: &TaskId) -> ClaimOutcome {
-    board
-        .claim(&ClaimRequest {
-            task: id.clone(),
-            lock: "host:1".to_owned(),
-            ttl_seconds: 900,
-            from: ClaimFrom::Ready,
-            dispatcher: None,
-        })
-        .unwrap()
-}
-
-fn claim(board: &mut SqliteBoard, id: &TaskId) -> RunId {
-    match try_claim(board, id) {
-        ClaimOutcome::Claimed(claimed) => {
-            let Claimed { run, .. } = *claimed;
-            run
-        }
-        other => panic!("{id} was not claimed: {other:?}"),
-    }
-}
-
-fn complete(board: &mut SqliteBoard, id: &TaskId) -> Completed {
-    match board.complete(id, &Completion::default()).unwrap() {
-        CompleteOutcome::Done(done) => *done,
-        other @ CompleteOutcome::NeedsChecks(_) => panic!("{other:?}"),
-    }
 }
 
 /// Kinds and payloads of the events of a card.

@@ -62,7 +62,8 @@ impl DockerWorld {
         }
     }
 
-    fn at_root(root: PathBuf) -> Self {
+    /// Over the directories of another world.
+    pub(crate) fn at_root(root: PathBuf) -> Self {
         let home = root.join("user").display().to_string();
         let path = std::env::var("PATH").unwrap();
         let sources = sources(&root.join("hh"), Vec::new());
@@ -112,14 +113,7 @@ impl DockerWorld {
         world
     }
 
-    /// The same home and engine, for another process.
-    pub(crate) fn real_over(root: &Path) -> Self {
-        let mut world = Self::at_root(root.to_owned());
-        world.use_real_engine();
-        world
-    }
-
-    fn use_real_engine(&mut self) {
+    pub(crate) fn use_real_engine(&mut self) {
         EngineImage::Shell
             .name()
             .clone_into(&mut self.settings.image);

@@ -1,10 +1,6 @@
 //! Several processes and several homes with the real engine.
-//!
-//! The other processes are this test binary, started again with a variable that turns one test into
-//! a program.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use hermes_docker::sweep;
@@ -13,24 +9,6 @@ use pretty_assertions::assert_eq;
 
 use crate::docker_world::{DockerWorld, id_of, run_in};
 
-const ROOT: &str = "HERMES_TEST_SANDBOX_ROOT";
-const ALONE: &str = "HERMES_TEST_SANDBOX_ALONE";
-
-/// Not a test by itself: without the variable it does nothing. Uses a sandbox, says which container
-/// that is, and goes on living until its input ends.
-#[test]
-fn program_that_uses_a_sandbox() {
-    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
-        return;
-    };
-    let mut world = DockerWorld::real_over(&root);
-    world.settings.persist_across_processes = std::env::var_os(ALONE).is_none();
-    let sandbox = std::mem::ManuallyDrop::new(world.sandbox());
-    let (code, text) = run_in(&sandbox, "echo works");
-    println!("\nresult {code} {text} {}", id_of(&sandbox));
-    std::io::stdin().lines().for_each(drop);
-}
-
 struct Process {
     child: Child,
     id: String,
@@ -38,20 +16,13 @@ struct Process {
 
 impl Process {
     fn begin(world: &DockerWorld, alone: bool) -> Child {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command
-            .args([
-                "--exact",
-                "real_docker_many::program_that_uses_a_sandbox",
-                "--nocapture",
-            ])
-            .env(ROOT, world.root())
+        Command::new(hermes_testkit::helper_program("docker-test-process"))
+            .arg(if alone { "alone" } else { "shared" })
+            .arg(world.root())
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        if alone {
-            command.env(ALONE, "1");
-        }
-        command.spawn().unwrap()
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     /// Waits until it has used its sandbox.

@@ -5,21 +5,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use hermes_home::backup::{
-    BackupProgress, BackupReport, BackupRequest, Error, OversizedFile, QuickReport, QuickRequest,
-    create_full, create_quick,
+    BackupProgress, BackupRequest, Error, OversizedFile, QuickReport, QuickRequest, create_full,
+    create_quick,
 };
 use pretty_assertions::assert_eq;
 
+use crate::steps::back_up;
 use crate::{database, tree};
-
-pub(crate) fn back_up(root: &Path, output: &Path) -> BackupReport {
-    let request = BackupRequest {
-        root,
-        output,
-        max_file_bytes: None,
-    };
-    create_full(&request, &mut |_| {}).unwrap()
-}
 
 /// Names in a zip, with their modes.
 fn zip_names(path: &Path) -> BTreeMap<String, u32> {

@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
 
 use hermes_home::profiles::{
     self, ConfigChoice, InstallPlan, InstallTools, apply_install, manifest_of, plan_install,
 };
 use hermes_home::{Error, Location, Result};
+use hermes_testkit::git;
 use pretty_assertions::assert_eq;
 
 use crate::test_root::{TestRoot, is_private, mode, name, names_in, read, tree, write};
@@ -183,24 +183,9 @@ fn an_existing_profile_is_kept_unless_forced() {
     assert_eq!(read(&home.join("memories/MEMORY.md")), "mine");
 }
 
-fn git(directory: &Path, words: &[&str]) {
-    let status = Command::new("git")
-        .args(words)
-        .current_dir(directory)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .status()
-        .unwrap();
-    assert!(status.success(), "git {words:?}");
-}
-
 fn commit(repository: &Path) {
     git(repository, &["add", "-A", "-f"]);
-    let who = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
-    git(
-        repository,
-        &[&who[..], &["commit", "-q", "-m", "x"]].concat(),
-    );
+    git(repository, &["commit", "-q", "-m", "x"]);
 }
 
 #[test]

@@ -5,84 +5,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use hermes_home::archive::{
-    ExportRequest, ImportLimits, ImportRequest, export_profile, unpack_profile,
-};
-use hermes_home::backup::{
-    QuickRequest, Recovered, Restore, RestoreLimits, RestoreRequest, create_quick, recover,
-};
+use hermes_home::archive::{ExportRequest, export_profile};
+use hermes_home::backup::{Recovered, Restore, recover};
 use pretty_assertions::assert_eq;
 
-use crate::backup::back_up;
-use crate::test_root::name;
+use crate::steps::{back_up, import};
 use crate::{database, tree};
 
-/// What the child does, with which root and archive, and at which point it dies.
-const ACTION: &str = "HOME_TEST_ACTION";
-const ROOT: &str = "HOME_TEST_ROOT";
-const ZIP: &str = "HOME_TEST_ZIP";
-const DIE_AT: &str = "HOME_TEST_DIE_AT";
-
-#[test]
-fn child() {
-    let Ok(action) = std::env::var(ACTION) else {
-        return;
-    };
-    let root = std::env::var_os(ROOT).unwrap();
-    let root = Path::new(&root);
-    hermes_fs::fault::arm(std::env::var(DIE_AT).unwrap().parse().unwrap());
-    let zip = std::env::var_os(ZIP).unwrap();
-    let zip = Path::new(&zip);
-    match action.as_str() {
-        "recover" => drop(recover(root).unwrap()),
-        "import" => import(zip, root),
-        "backup" => drop(back_up(root, zip)),
-        "snapshot" => drop(
-            create_quick(&QuickRequest {
-                home: root,
-                label: None,
-                now: jiff::Timestamp::UNIX_EPOCH,
-            })
-            .unwrap(),
-        ),
-        "profile" => import_profile(zip, root),
-        other => unreachable!("{other}"),
-    }
-}
-
-fn import_profile(archive: &Path, profiles: &Path) {
-    let request = ImportRequest {
-        archive,
-        profiles_dir: profiles,
-        limits: ImportLimits::default(),
-    };
-    unpack_profile(&request)
-        .unwrap()
-        .publish(&name("coder"))
-        .unwrap();
-}
-
-fn import(zip: &Path, root: &Path) {
-    let request = RestoreRequest {
-        root,
-        skip_databases: false,
-        limits: RestoreLimits::default(),
-    };
-    let report = Restore::open(zip)
-        .unwrap()
-        .apply(&request, &mut |_| {})
-        .unwrap();
-    assert!(report.is_complete(), "{:?}", report.skipped);
-}
-
 fn run_child(action: &str, zip: &Path, root: &Path, die_at: u64) -> ExitStatus {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::child"])
-        .env(ACTION, action)
-        .env(ZIP, zip)
-        .env(ROOT, root)
-        .env(DIE_AT, die_at.to_string())
-        .stdout(std::process::Stdio::null())
+    Command::new(hermes_testkit::helper_program("home-test-process"))
+        .arg(action)
+        .args([zip, root])
+        .arg(die_at.to_string())
         .status()
         .unwrap()
 }

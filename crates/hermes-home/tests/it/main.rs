@@ -24,6 +24,7 @@ mod crash;
 #[cfg(debug_assertions)]
 mod killed;
 mod restore;
+mod steps;
 mod tree;
 
 /// The environment a helper such as git gets.

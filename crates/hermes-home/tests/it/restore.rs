@@ -8,7 +8,7 @@ use hermes_home::backup::{Error, Restore, RestoreLimits, RestoreReport, RestoreR
 use pretty_assertions::assert_eq;
 use zip::write::SimpleFileOptions;
 
-use crate::backup::back_up;
+use crate::steps::back_up;
 use crate::{database, tree};
 
 fn request(root: &Path) -> RestoreRequest<'_> {

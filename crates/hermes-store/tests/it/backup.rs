@@ -4,26 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use hermes_store::{Database, Error, Integrity, OpenOptions, backup_to, integrity_check};
+use hermes_store::{Error, Integrity, backup_to, integrity_check};
 use pretty_assertions::assert_eq;
 
 use crate::{add, count, mode, numbers};
-
-/// Names the database that the child process of these tests writes to.
-const WRITE_TO: &str = "STORE_TEST_WRITE_TO";
-
-/// The child: commits without end, and says how many commits it has done.
-#[test]
-fn endless_writer() {
-    let Some(path) = std::env::var_os(WRITE_TO) else {
-        return;
-    };
-    let mut database = Database::open(Path::new(&path), &OpenOptions::default()).unwrap();
-    for number in 1.. {
-        add(&mut database, number);
-        println!("committed {number}");
-    }
-}
 
 /// A writer process; killed when dropped.
 struct Writer {
@@ -33,9 +17,9 @@ struct Writer {
 
 impl Writer {
     fn start(database: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "backup::endless_writer", "--nocapture"])
-            .env(WRITE_TO, database)
+        let mut child = Command::new(hermes_testkit::helper_program("store-test-process"))
+            .arg("write-endlessly")
+            .arg(database)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

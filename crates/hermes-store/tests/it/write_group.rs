@@ -1,22 +1,13 @@
 //! Groups of writes: whole or absent, whoever else writes and whoever dies.
 
-use std::path::Path;
 use std::process::Command;
 
 use hermes_store::rusqlite::Connection;
 use hermes_store::{Commit, Database, Error, Integrity, JournalMode, OpenOptions, integrity_check};
 use pretty_assertions::assert_eq;
 
-use crate::{count, numbers};
-
-const CHILD: &str = "STORE_TEST_DATABASE";
-
-fn put(connection: &Connection, number: i64) -> Result<(), Error> {
-    connection
-        .execute("INSERT INTO numbers VALUES (?1, randomblob(500))", [number])
-        .map(drop)
-        .map_err(Error::sqlite("write to", Path::new("test")))
-}
+use crate::count;
+use crate::fixture::{numbers, put};
 
 #[test]
 fn an_error_or_a_panic_undoes_everything() {
@@ -127,30 +118,15 @@ fn many_writers_all_get_their_turn() {
 }
 
 #[test]
-fn child() {
-    let Some(path) = std::env::var_os(CHILD) else {
-        return;
-    };
-    let mut database = numbers(Path::new(&path));
-    hermes_fs::fault::arm(std::env::var("STORE_TEST_DIE_AT").unwrap().parse().unwrap());
-    database
-        .write(|connection| {
-            put(connection, 1)?;
-            put(connection, 2)
-        })
-        .unwrap();
-}
-
-#[test]
 fn killed_before_the_commit_nothing_is_there_and_after_it_everything() {
     let dir = tempfile::tempdir().unwrap();
     for (die_at, expected) in [(1, 0), (2, 2), (3, 2)] {
         let path = dir.path().join(format!("{die_at}.db"));
         numbers(&path);
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "write_group::child"])
-            .env(CHILD, &path)
-            .env("STORE_TEST_DIE_AT", die_at.to_string())
+        Command::new(hermes_testkit::helper_program("store-test-process"))
+            .arg("two-writes")
+            .arg(&path)
+            .arg(die_at.to_string())
             .status()
             .unwrap();
         assert_eq!(count(&path), expected, "killed at {die_at}");

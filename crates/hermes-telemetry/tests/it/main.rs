@@ -9,6 +9,7 @@
 mod failure;
 mod follow;
 mod layer;
+mod message;
 mod read;
 mod redaction;
 mod sharing;

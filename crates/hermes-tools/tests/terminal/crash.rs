@@ -1,57 +1,21 @@
 //! What is left when Hermes is killed.
-//!
-//! The Hermes that is killed is this test binary, started again with a variable that turns one test
-//! into a program.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use pretty_assertions::assert_eq;
-use serde_json::json;
 
 use hermes_testkit::eventually;
 
 use super::world::{World, is_alive};
 
-const DIRECTORY: &str = "HERMES_TEST_CRASH_DIRECTORY";
-
-/// Not a test by itself: without the variable it does nothing.
-#[test]
-fn program_that_is_killed() {
-    let Some(directory) = std::env::var_os(DIRECTORY).map(PathBuf::from) else {
-        return;
-    };
-    let world = World::new();
-    let at = |name: &str| directory.join(name).display().to_string();
-    world.call(json!({"command": "true"}));
-    let job = format!(
-        "echo $$ > {}; sleep 1; echo late > {}; exit 6",
-        at("job"),
-        at("late")
-    );
-    world.call(json!({"command": job, "background": true, "notify_on_complete": true}));
-    std::fs::write(
-        directory.join("home"),
-        world.path("").as_os_str().as_encoded_bytes(),
-    )
-    .unwrap();
-    let world = std::mem::ManuallyDrop::new(world);
-    world.run(&format!(
-        "echo $$ > {}; sleep 300 & echo $! > {}; setsid sh -c 'trap \"\" TERM; echo $$ > {}; while :; do sleep 1; done' & wait",
-        at("shell"),
-        at("child"),
-        at("session"),
-    ));
-}
-
 #[test]
 fn foreground_dies_with_hermes_and_background_does_not() {
     // check 17, 25
     let dir = tempfile::tempdir().unwrap();
-    let mut hermes = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::program_that_is_killed"])
-        .env(DIRECTORY, dir.path())
-        .stdout(Stdio::null())
+    let mut hermes = Command::new(hermes_testkit::helper_program("tools-test-process"))
+        .arg("here")
+        .arg(dir.path())
         .spawn()
         .unwrap();
     let path = |name: &str| dir.path().join(name);

@@ -174,7 +174,7 @@ impl World {
         let mut settings = TerminalSettings::new(root.join("home"), root.join("work"));
         settings.start_retries = vec![Duration::from_millis(10); 3];
         settings.temp_directory = root.join("tmp");
-        settings.supervisor = vec![env!("CARGO_BIN_EXE_hermes-proc-shim").into()];
+        settings.supervisor = vec![hermes_testkit::own_program("hermes-proc-shim").into()];
         change(&mut settings);
         let env = Arc::new(PlainEnv {
             base: Mutex::new(

@@ -278,17 +278,14 @@ fn session_from_the_future_can_be_resumed() {
 fn session_of_a_newer_version_can_be_resumed() {
     let world = World::answering([ScriptedAnswer::text("one"), ScriptedAnswer::text("two")]);
     let session = session_of(&world.ask("hi"));
-    let script = "import sqlite3, sys\n\
-        db = sqlite3.connect(sys.argv[1])\n\
-        db.execute('UPDATE schema_version SET version = 99')\n\
-        db.execute('ALTER TABLE messages ADD COLUMN from_the_future TEXT')\n\
-        db.commit()\n";
-    let status = std::process::Command::new("python3")
-        .args(["-c", script])
-        .arg(world.home.path("state.db"))
-        .status()
+    let database = hermes_store::rusqlite::Connection::open(world.home.path("state.db")).unwrap();
+    database
+        .execute_batch(
+            "UPDATE schema_version SET version = 99;
+             ALTER TABLE messages ADD COLUMN from_the_future TEXT;",
+        )
         .unwrap();
-    assert!(status.success());
+    drop(database);
     let outcome = world
         .hermes(&["chat", "-Q", "-q", "more", "-r", &session])
         .run();

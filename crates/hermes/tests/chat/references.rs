@@ -1,6 +1,6 @@
 //! What a message names with an `@`.
 
-use hermes_testkit::{ModelServer, ScriptedAnswer};
+use hermes_testkit::{ModelServer, ScriptedAnswer, git};
 use pretty_assertions::assert_eq;
 
 use crate::world::World;
@@ -8,17 +8,6 @@ use crate::world::World;
 fn sent(world: &World) -> String {
     let last = world.last_messages().pop().unwrap();
     last["content"].as_str().unwrap().to_owned()
-}
-
-fn git(world: &World, words: &[&str]) {
-    let status = std::process::Command::new("git")
-        .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
-        .args(words)
-        .current_dir(world.home.user_home())
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(status.status.success(), "{words:?}: {status:?}");
 }
 
 #[test]
@@ -42,13 +31,13 @@ fn references_attach_files_folders_and_changes() {
         "{}",
         sent(&world)
     );
-    git(&world, &["init", "-q"]);
-    git(&world, &["add", "src dir/a b.txt"]);
-    git(&world, &["commit", "-q", "-m", "the first of all"]);
+    git(&root, &["init", "-q"]);
+    git(&root, &["add", "src dir/a b.txt"]);
+    git(&root, &["commit", "-q", "-m", "the first of all"]);
     std::fs::write(root.join("src dir/a b.txt"), "one\nTWO\nthree\n").unwrap();
     world.ask("@diff").succeeds();
     assert!(sent(&world).contains("+TWO"));
-    git(&world, &["add", "-u"]);
+    git(&root, &["add", "-u"]);
     world.ask("@staged and @diff").succeeds();
     assert!(sent(&world).contains("+TWO"));
     assert!(sent(&world).contains("@diff\n```\n(no changes)\n```"));

@@ -1,24 +1,11 @@
 //! `-w`: a worktree for one conversation.
 
 use std::path::Path;
-use std::process::Command;
 
-use hermes_testkit::ScriptedAnswer;
+use hermes_testkit::{ScriptedAnswer, git};
 use serde_json::json;
 
 use crate::world::World;
-
-fn git(directory: &Path, words: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
-        .args(words)
-        .current_dir(directory)
-        .env("HOME", directory)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {words:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn repository(world: &World) -> std::path::PathBuf {
     let root = world.home.outside("repo");

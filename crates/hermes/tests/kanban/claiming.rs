@@ -1,9 +1,9 @@
 //! Cards taken by hand, and taken back.
 
 use std::fs;
-use std::process::Command;
 use std::thread;
 
+use hermes_testkit::git;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -136,8 +136,8 @@ fn a_worktree_is_made_before_its_worker_starts() {
     assert!(env.lines().any(|has| has == line), "{env}");
     assert_eq!(crew.note(&id, "cwd").trim(), tree.to_str().unwrap());
     assert_eq!(fs::read_to_string(tree.join("file")).unwrap(), "content\n");
-    let head = git(&["-C", tree.to_str().unwrap(), "branch", "--show-current"]);
-    assert_eq!(head.trim(), branch);
+    let head = git(&tree, &["branch", "--show-current"]);
+    assert_eq!(head, branch);
 
     // By hand it is the same place; somewhere without a repository is nowhere.
     let other = crew.desk.create("y", &["--workspace", "worktree"]);
@@ -167,31 +167,13 @@ fn a_worktree_is_made_before_its_worker_starts() {
     assert_eq!(crew.outcomes(&other).last().unwrap(), "spawn_failed");
 }
 
-fn git(args: &[&str]) -> String {
-    let output = Command::new("git").args(args).output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 fn repository(desk: &Desk) -> std::path::PathBuf {
     let path = desk.home.user_home().join("repository");
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("file"), "content\n").unwrap();
-    let at = path.to_str().unwrap();
-    git(&["-C", at, "init", "--quiet"]);
-    git(&["-C", at, "add", "file"]);
-    git(&[
-        "-C",
-        at,
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@example.org",
-        "commit",
-        "--quiet",
-        "-m",
-        "first",
-    ]);
+    git(&path, &["init", "--quiet"]);
+    git(&path, &["add", "file"]);
+    git(&path, &["commit", "--quiet", "-m", "first"]);
     path
 }
 

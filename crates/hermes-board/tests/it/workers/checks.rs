@@ -1,20 +1,18 @@
 //! Acceptance checks, run for real.
 
-use std::path::Path;
 use std::time::Duration;
 
-use hermes_board::boards::{Board, BoardHome};
-use hermes_board::completion::{CompletionOutcome, CompletionSetup, complete};
-use hermes_board::dispatch::WorkerSetup;
+use hermes_board::SqliteBoard;
+use hermes_board::completion::{CompletionOutcome, complete};
 use hermes_board::model::{CheckMark, Object, Outcome, Status, TaskId};
-use hermes_board::store::{Completion, FailurePolicy, NewTask, Release};
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_board::store::{Completion, NewTask, Release};
 use hermes_proc::Wake;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{Yard, eventually, lives, run_of, worker_setup};
-use crate::{events, kinds, status, task};
+use super::{Yard, eventually, lives, run_of};
+use crate::fixture::completion_setup;
+use crate::{events, kinds, process, status, task};
 
 fn with_checks(checks: &[&str]) -> NewTask {
     NewTask {
@@ -23,31 +21,10 @@ fn with_checks(checks: &[&str]) -> NewTask {
     }
 }
 
-fn setup<'s>(
-    home: &'s BoardHome,
-    workers: &'s WorkerSetup,
-    board: &'s Board,
-    check_timeout: Duration,
-    interrupt: &'s Wake,
-) -> CompletionSetup<'s> {
-    CompletionSetup {
-        board,
-        home,
-        workers,
-        check_timeout,
-        policy: FailurePolicy::with_limit(2),
-        redact: &|text| text.replace("hunter2", "[secret]"),
-        judge: None,
-        interrupt,
-        workspace_seen: None,
-        on_checks: &|_| {},
-    }
-}
-
 fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) -> CompletionOutcome {
     let board = yard.fixture.board();
     let interrupt = Wake::new().unwrap();
-    let setup = setup(
+    let setup = completion_setup(
         &yard.fixture.home,
         &yard.dispatcher.workers,
         &board,
@@ -212,7 +189,7 @@ fn deliverables_are_copied_only_after_the_checks_passed() {
         ..Completion::default()
     };
     let interrupt = Wake::new().unwrap();
-    let setup = setup(
+    let setup = completion_setup(
         &yard.fixture.home,
         &yard.dispatcher.workers,
         &board,
@@ -255,7 +232,7 @@ fn a_stale_worker_completes_nothing_and_runs_no_check() {
     yard.dispatcher.reclaim(&mut store, &id, None).unwrap();
     let board = yard.fixture.board();
     let interrupt = Wake::new().unwrap();
-    let setup = setup(
+    let setup = completion_setup(
         &yard.fixture.home,
         &yard.dispatcher.workers,
         &board,
@@ -269,25 +246,6 @@ fn a_stale_worker_completes_nothing_and_runs_no_check() {
     assert_eq!(status(&store, &id), Status::Ready);
 }
 
-const ROOT: &str = "BOARD_CHECKER_ROOT";
-
-/// Completes the only card there is, in a process of its own.
-#[test]
-fn checker() {
-    let Some(root) = std::env::var_os(ROOT) else {
-        return;
-    };
-    let root = Path::new(&root);
-    let home = crate::home_at(root);
-    let board = home.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
-    let id = store.list(&ListQuery::default()).unwrap().remove(0).id;
-    let interrupt = Wake::new().unwrap();
-    let workers = worker_setup(root);
-    let setup = setup(&home, &workers, &board, LONG, &interrupt);
-    complete(&mut store, &id, &Completion::default(), &setup).unwrap();
-}
-
 #[test]
 fn the_next_completion_terminates_leftovers_of_a_killed_one() {
     let yard = Yard::new();
@@ -296,10 +254,7 @@ fn the_next_completion_terminates_leftovers_of_a_killed_one() {
     let check = "test -e again || { touch again
         sh -c 'echo $$ > left.tmp; mv left.tmp left; exec sleep 300' & wait; }";
     let id = yard.file_with(&mut store, "", with_checks(&[check]));
-    let mut checker = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "workers::checks::checker", "--quiet"])
-        .env(ROOT, yard.fixture.dir.path())
-        .stdout(std::process::Stdio::null())
+    let mut checker = process("complete-only-card", yard.fixture.dir.path())
         .spawn()
         .unwrap();
     let workspace = yard.fixture.path("kanban/workspaces").join(id.as_str());

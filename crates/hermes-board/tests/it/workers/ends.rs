@@ -1,19 +1,13 @@
 //! How workers end, and what becomes of their cards.
 
-use std::path::Path;
-use std::time::Duration;
-
-use hermes_board::dispatch::{
-    Dispatcher, Reclaimed, Step, Tick, WorkerHost, WorkerSpawnRequest, write_exit_record,
-};
+use hermes_board::dispatch::{Reclaimed, WorkerHost, WorkerSpawnRequest, write_exit_record};
 use hermes_board::model::{Status, TaskId, WorkerExit};
-use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{BoardOptions, SqliteBoard, own_lock};
+use hermes_board::{SqliteBoard, own_lock};
 use pretty_assertions::assert_eq;
 
-use super::{Yard, eventually, ids, lives, run_of, started, worker_setup};
-use crate::{complete, kinds, status, task};
+use super::{Yard, eventually, ids, lives, run_of, started};
+use crate::{complete, kinds, process, status, task};
 
 #[test]
 fn crashes_block_a_card_at_the_configured_limit() {
@@ -307,28 +301,6 @@ fn an_unrecorded_worker_is_judged_by_its_exit_record() {
     assert_eq!(status(&store, &id), Status::Ready);
 }
 
-/// A dispatcher in a process of its own that is killed after so many steps of its look.
-#[test]
-fn dispatcher_that_dies() {
-    let (Some(root), Some(steps)) = (std::env::var_os(ROOT), std::env::var_os(STEPS)) else {
-        return;
-    };
-    let steps: u32 = steps.to_str().unwrap().parse().unwrap();
-    let root = Path::new(&root);
-    let home = crate::home_at(root);
-    let board = home.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
-    let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
-    let mut tick = Tick::new(Limits::default(), own_lock());
-    let mut host = dispatcher.host(&board);
-    for _ in 0..steps {
-        if tick.step(&mut store, &mut host).unwrap() == Step::Done {
-            return;
-        }
-    }
-    signal(std::process::id(), "KILL");
-}
-
 #[test]
 fn a_dispatcher_killed_at_any_step_is_replaced_at_once() {
     for steps in 1.. {
@@ -337,11 +309,8 @@ fn a_dispatcher_killed_at_any_step_is_replaced_at_once() {
         let mut store = yard.open();
         // Ends at once and leaves no word.
         let id = yard.file(&mut store, "exit 3");
-        let first = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "workers::ends::dispatcher_that_dies", "--quiet"])
-            .env(ROOT, yard.fixture.dir.path())
-            .env(STEPS, steps.to_string())
-            .stdout(std::process::Stdio::null())
+        let first = process("dispatch-and-die", yard.fixture.dir.path())
+            .arg(steps.to_string())
             .status()
             .unwrap();
         if task(&store, &id).current_run_id.is_some() {
@@ -442,25 +411,6 @@ fn signal(pid: u32, name: &str) {
     assert!(status.unwrap().success());
 }
 
-const ROOT: &str = "BOARD_DISPATCHER_ROOT";
-const STEPS: &str = "BOARD_DIES_AFTER";
-
-/// A dispatcher in a process of its own, which looks once and stays.
-#[test]
-fn dispatcher() {
-    let Some(root) = std::env::var_os(ROOT) else {
-        return;
-    };
-    let root = Path::new(&root);
-    let home = crate::home_at(root);
-    let board = home.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
-    let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
-    let report = dispatcher.tick(&mut store).unwrap();
-    assert_eq!(report.spawned.len(), 1);
-    std::thread::sleep(Duration::from_mins(5));
-}
-
 #[test]
 fn a_worker_outlives_a_killed_dispatcher() {
     for (exit, kind) in [(0, "protocol_violation"), (75, "rate_limited")] {
@@ -476,10 +426,7 @@ fn a_worker_outlives_a_killed_dispatcher() {
             record.display()
         );
         let id = yard.file(&mut store, &script);
-        let mut first = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "workers::ends::dispatcher", "--quiet"])
-            .env(ROOT, yard.fixture.dir.path())
-            .stdout(std::process::Stdio::null())
+        let mut first = process("dispatch-and-stay", yard.fixture.dir.path())
             .spawn()
             .unwrap();
         let worker = yard.worker_of(&id);

@@ -7,23 +7,21 @@ mod default_assignee;
 mod ends;
 mod start;
 mod storm;
+mod storm_place;
 mod tick;
 mod worktree;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::dispatch::{Dispatcher, LogRotation, WorkerSetup};
+use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
 use hermes_board::{DispatchFlags, KanbanSettings, SqliteBoard};
 use hermes_config::{Config, Environment, Sources};
-use hermes_home::{Location, SystemFacts};
-use hermes_proc::{EnvPolicy, KillTiming};
 
+use crate::fixture::worker_setup;
 use crate::{Fixture, assignee, file};
 
 /// What every worker does first: it says who it is and where, then does what its card says.
@@ -167,38 +165,6 @@ impl Yard {
             self.forget_worker(id);
         }
         report
-    }
-}
-
-/// Workers of a home in a directory.
-fn worker_setup(root: &Path) -> WorkerSetup {
-    let program = root.join("worker");
-    let base: Vec<(OsString, OsString)> = vec![
-        ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-        ("STUB_DIR".into(), root.join("stubs").into()),
-        ("OPENAI_API_KEY".into(), "sk-of-the-dispatcher".into()),
-        ("HERMES_KANBAN_BRANCH".into(), "of-another-card".into()),
-        ("HERMES_TUI".into(), "1".into()),
-    ];
-    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
-    let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-    WorkerSetup {
-        policy: EnvPolicy {
-            hermes_home: root.to_owned(),
-            hermes_program: program.clone(),
-            ..EnvPolicy::default()
-        },
-        program,
-        location,
-        base,
-        log: LogRotation::default(),
-        timing: KillTiming {
-            grace: Duration::from_millis(300),
-            timeout: Duration::from_secs(10),
-            force: true,
-        },
-        toolsets: Arc::new(|_| Vec::new()),
-        after_loss: Arc::new(|_| ()),
     }
 }
 

@@ -6,201 +6,39 @@
 //! happen is left to chance; what must have come of it is not.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
-use hermes_board::boards::{Board, BoardSlug};
-use hermes_board::completion::complete_card;
-use hermes_board::dispatch::{Dispatcher, WORKER_TIMING, WorkerSetup};
 use hermes_board::model::{Outcome, RunId, Status, TaskId};
-use hermes_board::plan::Limits;
-use hermes_board::store::{BoardStore, Completion, NewTask};
-use hermes_board::{BoardOptions, EventQuery, ListQuery, SqliteBoard};
-use hermes_config::Environment;
-use hermes_home::{Location, SystemFacts};
-use hermes_proc::{EnvPolicy, ProcessHandle, kill_marked, processes_marked};
+use hermes_board::store::{BoardStore, NewTask};
+use hermes_board::{EventQuery, ListQuery, SqliteBoard};
+use hermes_proc::{ProcessHandle, kill_marked, processes_marked};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
 
 use super::make_executable;
-use crate::assignee;
+use super::storm_place::{AT_ONCE, Chance, Place};
+use crate::{assignee, process};
 
-const ROLE: &str = "STORM_ROLE";
-const ROOT: &str = "STORM_ROOT";
-const PROGRAM: &str = "STORM_PROGRAM";
 const CARDS: usize = 2_000;
 const DISPATCHERS: usize = 4;
-/// Most workers at a time.
-const AT_ONCE: usize = 16;
-/// Between two looks of one dispatcher.
-const PAUSE: Duration = Duration::from_millis(20);
 /// Enough for any machine; a card that is stuck is found out by this.
 const DEADLINE: Duration = Duration::from_mins(4);
 
-/// Runs this very program as a worker: the arguments of one would mean nothing to it.
+/// Runs the other process as a worker: the arguments of one would mean nothing to it.
 const WORKER: &str = "#!/bin/sh
-STORM_ROLE=work exec \"$STORM_PROGRAM\" --exact workers::storm::role --quiet
+exec \"$STORM_PROGRAM\" storm-work \"$STORM_ROOT\"
 ";
 
-/// Numbers that look random and are the same for the same seed.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (bits ^ (bits >> 31)) % below
-    }
-}
-
-#[test]
-fn role() {
-    let Ok(role) = std::env::var(ROLE) else {
-        return;
-    };
-    let place = Place(std::env::var_os(ROOT).unwrap().into());
-    match role.as_str() {
-        "dispatch" => place.dispatch(),
-        "work" => place.work(),
-        other => unreachable!("{other}"),
-    }
-}
-
-/// The directory of the storm.
-struct Place(PathBuf);
-
 impl Place {
-    fn board(&self) -> Board {
-        Board::below(&self.0, &BoardSlug::default_board())
-    }
-
-    fn open(&self) -> SqliteBoard {
-        SqliteBoard::open(&self.board(), &BoardOptions::default()).unwrap()
-    }
-
-    /// Adds a line to a file. Lines of several processes do not mix.
-    fn note(&self, file: &str, line: &str) {
-        let path = self.0.join(file);
-        let mut file = OpenOptions::new().create(true).append(true).open(path);
-        let line = format!("{line}\n");
-        file.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
-    }
-
     fn notes(&self, file: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.0.join(file)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    fn is_over(&self) -> bool {
-        self.0.join("over").exists()
-    }
-
-    fn dispatch(&self) {
-        let env = Environment::from_pairs([("HOME", &self.0), ("HERMES_HOME", &self.0)]);
-        let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-        let program = self.0.join("worker");
-        let workers = WorkerSetup {
-            base: vec![
-                ("PATH".into(), "/usr/bin:/bin".into()),
-                (ROOT.into(), self.0.clone().into()),
-                (PROGRAM.into(), std::env::current_exe().unwrap().into()),
-            ],
-            timing: WORKER_TIMING,
-            ..WorkerSetup::new(
-                &env,
-                &crate::home_at(&self.0),
-                &location,
-                EnvPolicy {
-                    hermes_home: self.0.clone(),
-                    hermes_program: program,
-                    ..EnvPolicy::default()
-                },
-                hermes_board::dispatch::LogRotation::default(),
-            )
-        };
-        let limits = Limits {
-            crash_grace_seconds: 0,
-            // A dispatcher that dies between claiming and starting leaves its card for so long.
-            claim_ttl_seconds: 2,
-            max_in_progress: Some(AT_ONCE),
-            ..Limits::default()
-        };
-        let mut dispatcher = Dispatcher::new(crate::home_at(&self.0), limits, workers);
-        let mut store = self.open();
-        while !self.is_over() {
-            match dispatcher.tick(&mut store) {
-                Ok(report) => {
-                    for failed in report.spawn_failed {
-                        self.note("wrong", &format!("{}: {}", failed.task_id, failed.error));
-                    }
-                }
-                Err(error) => self.note("wrong", &format!("a look failed: {error}")),
-            }
-            std::thread::sleep(PAUSE);
-        }
-    }
-
-    fn work(&self) {
-        let task = TaskId::new(std::env::var("HERMES_KANBAN_TASK").unwrap());
-        let run: i64 = std::env::var("HERMES_KANBAN_RUN_ID")
-            .unwrap()
-            .parse()
-            .unwrap();
-        let lock = File::create(self.0.join("locks").join(task.as_str())).unwrap();
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                self.note("twice", &format!("{task} {run}"));
-                std::process::exit(9);
-            }
-            Err(TryLockError::Error(error)) => panic!("{error}"),
-        }
-        // Whoever this worker starts holds the lock, too.
-        rustix::io::fcntl_setfd(&lock, rustix::io::FdFlags::empty()).unwrap();
-        let mut chance = Chance(run.unsigned_abs());
-        let child = (chance.next(8) == 0).then(|| {
-            let mut away = Command::new("setsid");
-            away.args(["sleep", "300"]).spawn().unwrap()
-        });
-        std::thread::sleep(Duration::from_millis(chance.next(30)));
-        match chance.next(256) {
-            // Leaves as if all were well.
-            0..8 => std::process::exit(0),
-            8..16 => std::process::exit(3),
-            // Never comes to an end by itself.
-            16 => std::thread::sleep(Duration::from_mins(5)),
-            _ => {}
-        }
-        if let Some(mut child) = child {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        let completion = Completion {
-            expected_run: Some(RunId(run)),
-            summary: Some("done".to_owned()),
-            ..Completion::default()
-        };
-        let home = crate::home_at(&self.0);
-        match complete_card(&mut self.open(), &home, &task, &completion) {
-            Ok(_) => self.note("successes", &format!("{task} {run}")),
-            Err(error) => self.note("refused", &format!("{task} {run}: {error}")),
-        }
-        std::process::exit(0);
-    }
-
     fn start_dispatcher(&self) -> Child {
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "workers::storm::role", "--quiet"])
-            .env(ROLE, "dispatch")
-            .env(ROOT, &self.0)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap()
+        process("storm-dispatch", &self.0).spawn().unwrap()
     }
 
     /// Kills some of the workers that run, at most so many.

@@ -1,28 +1,15 @@
 //! Cards that are worked on in git worktrees.
 
 use std::path::Path;
-use std::process::Command;
 
 use hermes_board::boards::MetadataChange;
 use hermes_board::model::{Status, TaskId, WorkspaceKind};
 use hermes_board::store::NewTask;
+use hermes_testkit::git;
 use pretty_assertions::assert_eq;
 
 use super::{Yard, started};
 use crate::task;
-
-fn git(directory: &Path, words: &[&str]) -> String {
-    let answer = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
-        .args(["-c", "init.defaultBranch=main"])
-        .arg("-C")
-        .arg(directory)
-        .args(words)
-        .output()
-        .unwrap();
-    assert!(answer.status.success(), "{words:?}: {answer:?}");
-    String::from_utf8(answer.stdout).unwrap().trim().to_owned()
-}
 
 fn repository(path: &Path) {
     std::fs::create_dir_all(path).unwrap();

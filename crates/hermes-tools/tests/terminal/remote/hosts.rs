@@ -170,7 +170,7 @@ fn refused(message: &str) -> TransportError {
 /// A container.
 pub(crate) struct Container {
     pub(crate) name: String,
-    options: Vec<String>,
+    pub(crate) options: Vec<String>,
 }
 
 impl Container {
@@ -186,14 +186,6 @@ impl Container {
         };
         container.create();
         container
-    }
-
-    /// One that someone else made and removes.
-    pub(crate) fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            options: Vec::new(),
-        }
     }
 
     /// Makes it again if someone removed it.

@@ -216,11 +216,11 @@ fn a_broken_login_shell_is_done_without() {
 
 /// These need a container that comes and goes, and a Hermes that is killed.
 mod docker_lost {
-    use std::process::{Command, Stdio};
+    use std::process::Command;
 
     use pretty_assertions::assert_eq;
 
-    use crate::remote::hosts::{Container, Kind, RemoteWorld, docker};
+    use crate::remote::hosts::docker;
     use hermes_testkit::eventually;
 
     #[test]
@@ -237,37 +237,12 @@ mod docker_lost {
         assert_eq!(host.file("/root/count"), "ran\n");
     }
 
-    const CONTAINER: &str = "HERMES_TEST_CRASH_CONTAINER";
-
-    /// Not a test by itself: without the variable it does nothing.
-    #[test]
-    fn program_that_is_killed() {
-        let Some(name) = std::env::var_os(CONTAINER) else {
-            return;
-        };
-        let container = Container::named(name.to_str().unwrap());
-        let host = std::mem::ManuallyDrop::new(RemoteWorld::new(Kind::Docker(container)));
-        let started = host.world.call(serde_json::json!({
-            "command": "echo x > /root/job; sleep 600.5", "background": true
-        }));
-        assert_eq!(started["exit_code"], 0);
-        host.world.run(
-            "sleep 600.1 & setsid sleep 600.2 & \
-             sh -c 'trap \"\" TERM; echo x > /root/deaf; while :; do sleep 600.3; done'",
-        );
-    }
-
     #[test]
     fn foreground_dies_with_hermes_and_background_does_not() {
         let host = docker();
         let name = &host.container().name;
-        let mut hermes = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "remote::trouble::docker_lost::program_that_is_killed",
-            ])
-            .env(CONTAINER, name)
-            .stdout(Stdio::null())
+        let mut hermes = Command::new(hermes_testkit::helper_program("tools-test-process"))
+            .args(["in-container", name])
             .spawn()
             .unwrap();
         for file in ["/root/job", "/root/deaf"] {

@@ -1,0 +1,132 @@
+//! Boards, cards and workers for the tests and the other process.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_board::SqliteBoard;
+use hermes_board::boards::{Board, BoardHome};
+use hermes_board::completion::CompletionSetup;
+use hermes_board::dispatch::{LogRotation, WorkerSetup};
+use hermes_board::model::{Assignee, RunId, TaskId};
+use hermes_board::store::{
+    BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome, Completed,
+    Completion, FailurePolicy, NewTask,
+};
+use hermes_config::Environment;
+use hermes_home::{Location, SystemFacts};
+use hermes_proc::{EnvPolicy, KillTiming, Wake};
+
+/// The boards of an installation at `root`.
+pub(crate) fn home_at(root: &Path) -> BoardHome {
+    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
+    BoardHome::resolve(&env, &location)
+}
+
+pub(crate) fn assignee(name: &str) -> Assignee {
+    Assignee::parse(name).unwrap()
+}
+
+/// A card with a title, given to `coder`.
+pub(crate) fn card(title: &str) -> NewTask {
+    NewTask {
+        assignee: Some(assignee("coder")),
+        ..NewTask::titled(title)
+    }
+}
+
+pub(crate) fn file(board: &mut SqliteBoard, new: &NewTask) -> TaskId {
+    board.create(new).unwrap().task.id
+}
+
+pub(crate) fn below(parents: &[&TaskId]) -> NewTask {
+    NewTask {
+        parents: parents.iter().map(|id| (*id).clone()).collect(),
+        ..card("child")
+    }
+}
+
+pub(crate) fn try_claim(board: &mut SqliteBoard, id: &TaskId) -> ClaimOutcome {
+    board
+        .claim(&ClaimRequest {
+            task: id.clone(),
+            lock: "host:1".to_owned(),
+            ttl_seconds: 900,
+            from: ClaimFrom::Ready,
+            dispatcher: None,
+        })
+        .unwrap()
+}
+
+pub(crate) fn claim(board: &mut SqliteBoard, id: &TaskId) -> RunId {
+    match try_claim(board, id) {
+        ClaimOutcome::Claimed(claimed) => {
+            let Claimed { run, .. } = *claimed;
+            run
+        }
+        other => panic!("{id} was not claimed: {other:?}"),
+    }
+}
+
+pub(crate) fn complete(board: &mut SqliteBoard, id: &TaskId) -> Completed {
+    match board.complete(id, &Completion::default()).unwrap() {
+        CompleteOutcome::Done(done) => *done,
+        other @ CompleteOutcome::NeedsChecks(_) => panic!("{other:?}"),
+    }
+}
+
+/// Workers of a home in a directory.
+pub(crate) fn worker_setup(root: &Path) -> WorkerSetup {
+    let program = root.join("worker");
+    let base: Vec<(OsString, OsString)> = vec![
+        ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+        ("STUB_DIR".into(), root.join("stubs").into()),
+        ("OPENAI_API_KEY".into(), "sk-of-the-dispatcher".into()),
+        ("HERMES_KANBAN_BRANCH".into(), "of-another-card".into()),
+        ("HERMES_TUI".into(), "1".into()),
+    ];
+    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
+    WorkerSetup {
+        policy: EnvPolicy {
+            hermes_home: root.to_owned(),
+            hermes_program: program.clone(),
+            ..EnvPolicy::default()
+        },
+        program,
+        location,
+        base,
+        log: LogRotation::default(),
+        timing: KillTiming {
+            grace: Duration::from_millis(300),
+            timeout: Duration::from_secs(10),
+            force: true,
+        },
+        toolsets: Arc::new(|_| Vec::new()),
+        after_loss: Arc::new(|_| ()),
+    }
+}
+
+/// How a card is completed: with these workers, and checks that take no longer.
+pub(crate) fn completion_setup<'s>(
+    home: &'s BoardHome,
+    workers: &'s WorkerSetup,
+    board: &'s Board,
+    check_timeout: Duration,
+    interrupt: &'s Wake,
+) -> CompletionSetup<'s> {
+    CompletionSetup {
+        board,
+        home,
+        workers,
+        check_timeout,
+        policy: FailurePolicy::with_limit(2),
+        redact: &|text| text.replace("hunter2", "[secret]"),
+        judge: None,
+        interrupt,
+        workspace_seen: None,
+        on_checks: &|_| {},
+    }
+}
