@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::hunks::{FileChange, Hunk, parse};
 use super::matching::{MatchKind, TextMatches, find, nearest};
 use super::replacement::Replacement;
+use crate::files::masks::refuse_masks;
+use crate::files::syntax::refuse_broken;
 use crate::files::text_file::{MAX_EDITED_BYTES, TextFile};
 use crate::files::write::cross_profile;
 use crate::filesystem::{FileOperations, Writing};
@@ -40,10 +42,22 @@ impl FileEdit {
 /// What a call would change; the error is a sentence.
 pub(super) fn plan(args: &Value, context: &CallContext) -> Result<Vec<FileEdit>, String> {
     let planner = Planner { args, context };
-    match args["mode"].as_str() {
+    let edits = match args["mode"].as_str() {
         Some("patch") => planner.patch(),
         _ => planner.replace(),
+    }?;
+    for edit in &edits {
+        let Some(after) = &edit.after else { continue };
+        // A file that moves may stay as it was under its old name.
+        let moved = || edits.iter().find(|other| other.after.is_none());
+        let before = edit.before.as_ref().or_else(|| moved()?.before.as_ref());
+        let before = before.map(|before| before.text.as_str());
+        if args["force"] != Value::Bool(true) {
+            refuse_broken(&edit.shown, &edit.target, before, after)?;
+        }
+        refuse_masks(&edit.shown, before, after, &context.redactor)?;
     }
+    Ok(edits)
 }
 
 struct Planner<'a> {
