@@ -26,10 +26,12 @@ pub(crate) enum PrivatePlace {
     PlatformDirectory,
     /// The socket of a container engine: who can write to it is root.
     EngineSocket,
-    /// A device, which has no end to read to.
+    /// A device: a disk, or something that has no end to read to.
     Device,
     /// Environment, memory or open files of a process, as the kernel shows them.
     ProcessInternals,
+    /// A switch of the running kernel, which looks like a file.
+    Kernel,
 }
 
 /// What somebody wants to do with a path.
@@ -55,10 +57,12 @@ impl PrivatePlace {
             Self::Credentials | Self::HermesSecrets => true,
             Self::ShellStartup => matches!(access, Write | WriteByCommand | Attach),
             Self::HermesState => matches!(access, Write | WriteByCommand | Carry),
-            Self::System | Self::EngineSocket => matches!(access, Write | WriteByCommand),
+            Self::System | Self::EngineSocket | Self::Kernel => {
+                matches!(access, Write | WriteByCommand)
+            }
             // Temporary files live there as well.
             Self::PlatformDirectory => access == WriteByCommand,
-            Self::Device | Self::ProcessInternals => matches!(access, Read | Attach),
+            Self::Device | Self::ProcessInternals => matches!(access, Read | Attach | Write),
         }
     }
 
@@ -71,8 +75,9 @@ impl PrivatePlace {
             Self::HermesState => "may be changed only by Hermes and the user",
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
-            Self::Device => "is an endless device",
+            Self::Device => "is a device, not a file",
             Self::ProcessInternals => "exposes the inside of a process",
+            Self::Kernel => "is a switch of the running kernel",
         }
     }
 }
@@ -174,7 +179,14 @@ pub(crate) fn on_machine(path: &Path) -> Option<PrivatePlace> {
         let last = inside.file_name().and_then(|name| name.to_str());
         let is_internal = last.is_some_and(|last| PROCESS_FILES.contains(&last))
             || inside.components().any(|part| part.as_os_str() == "fd");
-        return is_internal.then_some(PrivatePlace::ProcessInternals);
+        return Some(if is_internal {
+            PrivatePlace::ProcessInternals
+        } else {
+            PrivatePlace::Kernel
+        });
+    }
+    if path.starts_with("/sys") {
+        return Some(PrivatePlace::Kernel);
     }
     find(ON_MACHINE, path)
 }

@@ -6,6 +6,7 @@
 
 mod assignments;
 mod mask;
+mod mask_search;
 mod name;
 mod redactor;
 mod secret_string;
@@ -14,6 +15,7 @@ mod sink;
 
 pub use assignments::is_variables_file;
 pub use mask::{display_mask, log_mask};
+pub use mask_search::masks_in;
 pub use name::is_secret_name;
 pub use redactor::Redactor;
 pub use secret_string::SecretString;

@@ -118,6 +118,7 @@ impl Redactor {
             }));
         }
         shape::find(text, sink, &mut spans);
+        spans.retain(|span| span.mask != Mask::Present);
         if spans.is_empty() {
             return None;
         }
@@ -198,6 +199,7 @@ fn replace(text: &str, spans: Vec<Span>) -> String {
         match span.mask {
             Mask::Log => out.push_str(&log_mask(secret)),
             Mask::Full => out.push_str(FULL),
+            Mask::Present => out.push_str(secret),
         }
         done = span.end;
     }

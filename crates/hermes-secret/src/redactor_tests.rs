@@ -387,6 +387,7 @@ fn what_a_program_prints_is_not_mangled() {
     for text in [
         "https://x/?token=abc&code=z",
         "https://bob:hunter2@host/x?key=abcdef123456",
+        "ssh://deployer@host and git://jenkins-bot@host",
         "const AUTH_TOKEN=getToken(); if (password == hunter2) {",
         "\"api_key\": \"value\", token: 1234abcd5678efgh",
         "MAX_TOKENS=100",
@@ -424,5 +425,65 @@ fn what_a_program_prints_is_not_mangled() {
         ("it is correct-horse-battery", "it is ***"),
     ] {
         assert_eq!(variables.redact(text), wanted);
+    }
+}
+
+#[test]
+fn tokens_are_masked_whatever_the_sink() {
+    for (text, wanted) in [
+        ("https://s3cr3tpw@host/x.git", "https://***@host/x.git"),
+        (
+            "https://a1b2c3d4e5f6a7b8c9d0@host/x.git",
+            "https://a1b2c3...c9d0@host/x.git",
+        ),
+        (
+            "https://oauth2:a1b2c3d4e5f6a7b8c9d0@host/x",
+            "https://oauth2:a1b2c3...c9d0@host/x",
+        ),
+        (
+            "grant_type=refresh&client_secret=abc&n=1",
+            "grant_type=refresh&client_secret=***&n=1",
+        ),
+        (
+            "curl -d 'username=bob&password=hunter2&code=xyz' https://h/x",
+            "curl -d 'username=bob&password=***&code=***' https://h/x",
+        ),
+        (
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0=.abc-DEF_123==",
+            "eyJhbG...23==",
+        ),
+        ("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", "eyJhbG...VCJ9"),
+        (
+            "bot12345678:AAEabcdefghijklmnopqrstuvwxy_z",
+            "bot123456...xy_z",
+        ),
+    ] {
+        for sink in [Sink::Log, Sink::Output, Sink::Variables] {
+            let redactor = Redactor::default().for_sink(sink);
+            assert_eq!(redactor.redact(text), wanted, "{sink:?}");
+            assert_eq!(redactor.redact(wanted), wanted, "{sink:?}");
+        }
+    }
+}
+
+#[test]
+fn templates_are_left_alone_whatever_the_sink() {
+    for text in [
+        "postgresql://{user}:{password}@{host}:{port}/{db}",
+        "f\"postgresql://{user}:{self.password}@{host}\"",
+        "postgres://${DB_USER}:${DB_PASS}@db/x and mysql://$user:$password@h",
+        "redis://:%s@%s:%d and amqp://%(user)s:%(password)s@h",
+        "mongodb://<user>:<password>@host/x",
+        "postgres://{{ user }}:{{ password }}@{{ host }}",
+        "https://{token}@github.com/{owner}/{repo}.git",
+        "https://${GITHUB_TOKEN}@github.com/a/b",
+        "password={password} token=${token} api_key=<your-api-key>",
+        // A cursor, not a token: no header without an algorithm.
+        "next=eyJpZCI6MTIzLCJvcmRlciI6ImFzYyJ9",
+    ] {
+        for sink in [Sink::Log, Sink::Output, Sink::Variables] {
+            let redactor = Redactor::default().for_sink(sink);
+            assert_eq!(redactor.redact(text), text, "{sink:?}");
+        }
     }
 }

@@ -15,6 +15,6 @@ pub use document::Document;
 pub use edit::{EditError, append, remove, set, set_in_value};
 pub(crate) use edit::{put, value_at};
 pub use node::{Entry, Node, NodeKind};
-pub use parse::YamlError;
+pub use parse::{YamlError, check_syntax};
 pub use render::{to_block_text, to_flow_text};
 pub use scalar::resolve_plain;

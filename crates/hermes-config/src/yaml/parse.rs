@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 use serde_json::Value;
 
 use super::node::{Entry, Node, NodeKind};
@@ -32,6 +32,23 @@ impl YamlError {
             message: message.into(),
         }
     }
+
+    fn of(error: &ScanError) -> Self {
+        Self {
+            line: error.marker().line().max(1),
+            column: error.marker().col() + 1,
+            message: plain_words(error.info()),
+        }
+    }
+}
+
+/// Whether a text is YAML: any number of documents with any tags, whatever they mean.
+pub fn check_syntax(text: &str) -> Result<(), YamlError> {
+    let mut parser = Parser::new_from_str(text);
+    while let Some(event) = parser.next_event() {
+        event.map_err(|error| YamlError::of(&error))?;
+    }
+    Ok(())
 }
 
 pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
@@ -47,11 +64,7 @@ pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
     options.emit_anchor_events = true;
     let mut parser = Parser::new_from_str_with_options(text, options);
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| YamlError {
-            line: error.marker().line().max(1),
-            column: error.marker().col() + 1,
-            message: plain_words(error.info()),
-        })?;
+        let (event, span) = event.map_err(|error| YamlError::of(&error))?;
         // The event of an anchor follows that of its node.
         builder.anchor_span = match parser.peek() {
             Some(Ok((Event::Anchor(..), span))) => Some(*span),

@@ -67,6 +67,16 @@ fn request<'a>(
 }
 
 const HARDLINE: &[&str] = &[
+    "cat <<EOF\n`rm -rf /`\nEOF",
+    "cat <<EOF > notes\nsee `reboot` for more\nEOF",
+    "cat <<-EOF | wc -l\n\t`mkfs.ext4 /dev/sda`\n\tEOF",
+    "bash <<EOF\necho $USER\nrm -rf /\nEOF",
+    "a=xm; ${a/x/r} -rf /",
+    "a=rmx; ${a%x} -rf /",
+    "a=REBOOT; ${a,,}",
+    "x=/y; rm -rf ${x%y}",
+    "sudo --us root rm -rf /",
+    "su --comm 'rm -rf /' root",
     "rm -rf /",
     "rm /",
     "/usr/bin/rm -rf /",

@@ -106,7 +106,7 @@ fn letters(option: &str) -> &str {
 }
 
 fn reads_stdin(command: &Command) -> bool {
-    options(command).any(|option| letters(option).contains('S') || is_long(option, "--stdin", 4))
+    options(command).any(|option| letters(option).contains('S') || is_long(option, "--stdin", 3))
 }
 
 /// The keys for flags with which `sudo` needs no terminal or gives a shell.
@@ -116,7 +116,7 @@ pub(crate) fn privilege_keys(command: &Command) -> Vec<Key> {
     for option in options(command) {
         let letters = letters(option);
         let privileged = letters.contains(['S', 'A', 's', 'i', 'l']);
-        let is_long = LONG.iter().any(|long| is_long(option, long, 4));
+        let is_long = LONG.iter().any(|long| is_long(option, long, 3));
         if is_long || (privileged && letters.len() == 1) {
             // In front: of the keys of one group the first counts.
             found.insert(0, keys::SUDO_FLAG);

@@ -72,6 +72,15 @@ fn private_places_are_not_written() {
         "/private/etc/x",
         "/var/run/docker.sock",
         "/tmp/../etc/x",
+        "/dev/sda",
+        "/dev/nvme0n1p1",
+        "/dev/mapper/root",
+        "/dev/new",
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sysrq-trigger",
+        "/proc/self/mem",
+        "/proc/1/oom_score_adj",
+        "/sys/power/state",
     ] {
         assert!(!home.allows(path), "{path} was allowed");
     }
@@ -87,6 +96,10 @@ fn private_places_are_not_written() {
         "/tmp/x",
         "/etcx/y",
         "/private/var/folders/a/b",
+        "/dev/shm/x",
+        "/devices/x",
+        "/process/x",
+        "/system/x",
     ] {
         assert!(home.allows(path), "{path} was refused");
     }

@@ -6,8 +6,10 @@
 //! ends at a character boundary because they stop at ASCII bytes only.
 
 mod bytes;
+mod form;
 mod lanes;
 mod named;
+mod template;
 mod token;
 mod url;
 mod vendor;
@@ -21,10 +23,13 @@ use lanes::{Hit, LANES};
 
 use crate::Sink;
 use vendor::VENDORS;
+pub(crate) use vendor::begins_like_a_token;
 
 /// How a place is masked, the stricter way last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mask {
+    /// It is a mask already.
+    Present,
     /// Ends stay visible if it is long enough.
     Log,
     /// Nothing of it is shown.
@@ -183,18 +188,14 @@ impl Examiner<'_> {
                     *seen = named::value_of_name(text, start, end, *sink, spans).max(end);
                 }
             }
-            Some(Scanner::Parameter) if *sink == Sink::Log => {
-                spans.extend(named::parameter(text, start, end));
-            }
+            Some(Scanner::Parameter) => spans.extend(named::parameter(text, start, end, *sink)),
             Some(Scanner::Bearer) => spans.extend(token::bearer(bytes, start, end)),
-            Some(Scanner::Url) if *sink == Sink::Log || !url::is_web(text, start) => {
-                spans.extend(url::userinfo(text, start, end));
-            }
+            Some(Scanner::Url) => spans.extend(url::userinfo(text, start, end, *sink)),
             Some(Scanner::Jwt) => spans.extend(token::jwt(bytes, start)),
             Some(Scanner::PrivateKey) => spans.extend(token::private_key(text, start, end)),
             Some(Scanner::Phone) => spans.extend(token::phone(bytes, start)),
             Some(Scanner::BotToken) => spans.extend(token::bot(bytes, start)),
-            Some(Scanner::Parameter | Scanner::Url) | None => {}
+            None => {}
         }
     }
 }

@@ -5,6 +5,8 @@
 //! must look like a secret too, because prose is full of `token: expired`.
 
 use super::bytes::{at, before, is_blank, run, run_back};
+use super::form::is_form_body;
+use super::template::is_template;
 use super::{Mask, Span};
 use crate::Sink;
 use crate::mask::is_masked;
@@ -52,9 +54,11 @@ pub(super) fn value_of_name(
         return name_end;
     }
     let header = HeaderName::of(name);
-    let counts = if is_parameter(bytes, name_start) && sink != Sink::Log {
+    let counts = if sink == Sink::Log || is_in_form(text, name_start, next) {
+        is_secret_name(name)
+    } else if is_parameter(bytes, name_start) {
         false
-    } else if sink != Sink::Output {
+    } else if sink == Sink::Variables {
         is_secret_name(name)
     } else {
         is_key_header(name) && at(bytes, next) == Some(b':')
@@ -70,6 +74,11 @@ fn is_parameter(bytes: &[u8], name_start: usize) -> bool {
     matches!(before(bytes, name_start), Some(b'?' | b'&'))
 }
 
+/// Whether a name, with what separates it from its value at `next`, stands in the body of a form.
+fn is_in_form(text: &str, name_start: usize, next: usize) -> bool {
+    at(text.as_bytes(), next) == Some(b'=') && is_form_body(text, name_start)
+}
+
 /// Whether a header of this name holds a key and nothing else.
 fn is_key_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -78,17 +87,16 @@ fn is_key_header(name: &str) -> bool {
 }
 
 /// A query or form parameter, with the trigger at `start..end` ending at its `=`.
-pub(super) fn parameter(text: &str, start: usize, end: usize) -> Option<Span> {
+pub(super) fn parameter(text: &str, start: usize, end: usize, sink: Sink) -> Option<Span> {
     let bytes = text.as_bytes();
     let name_start = run_back(bytes, start, LONGEST_NAME_HALF, is_name);
-    if !is_parameter(bytes, name_start) {
-        return None;
-    }
     let name = text.get(name_start..end - 1)?;
     if !PARAMETERS.contains(&name.to_ascii_lowercase().as_str()) {
         return None;
     }
-    span_of(text, end, bare_end(bytes, end))
+    let counts =
+        (sink == Sink::Log && is_parameter(bytes, name_start)) || is_form_body(text, name_start);
+    counts.then(|| span_of(text, end, bare_end(bytes, end)))?
 }
 
 /// Headers whose values have a form of their own.
@@ -171,6 +179,9 @@ fn loose(text: &str, begin: usize, glued: bool) -> Option<Span> {
     let bytes = text.as_bytes();
     let (begin, end) = quoted(bytes, begin).unwrap_or((begin, bare_end(bytes, begin)));
     let candidate = text.get(begin..end)?;
+    if is_masked(candidate) {
+        return span_of(text, begin, end);
+    }
     let digits = candidate.bytes().any(|byte| byte.is_ascii_digit());
     let letters = candidate.bytes().any(|byte| byte.is_ascii_alphabetic());
     let random = (digits && candidate.len() >= 6) || candidate.len() >= 16;
@@ -189,7 +200,7 @@ fn header_value(text: &str, begin: usize, end: usize, header: HeaderName) -> Opt
     let value = text.get(begin..end)?.trim_end();
     let end = begin + value.len();
     if header == HeaderName::Cookie {
-        return value.contains('=').then(|| span_of(text, begin, end))?;
+        return (value.contains('=') || is_masked(value)).then(|| span_of(text, begin, end))?;
     }
     let first_end = begin + value.find(char::is_whitespace).unwrap_or(value.len());
     let scheme = text.get(begin..first_end)?.to_ascii_lowercase();
@@ -257,6 +268,13 @@ pub(super) fn span_of(text: &str, begin: usize, end: usize) -> Option<Span> {
     if value.is_empty() || is_placeholder(value) {
         return None;
     }
+    if is_masked(value) {
+        return Some(Span {
+            start: begin,
+            end,
+            mask: Mask::Present,
+        });
+    }
     let one_token = value.bytes().all(|byte| {
         byte.is_ascii_alphanumeric()
             || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+' | b'=' | b'~' | b':')
@@ -268,27 +286,10 @@ pub(super) fn span_of(text: &str, begin: usize, end: usize) -> Option<Span> {
     })
 }
 
-/// Whether a value is a mask, a reference to a value or a word such as `none`.
+/// Whether a value is a reference to another one or a word such as `none`.
 fn is_placeholder(value: &str) -> bool {
     let plain = PLAIN_WORDS
         .iter()
         .any(|word| word.eq_ignore_ascii_case(value));
-    plain || is_reference(value) || is_masked(value)
-}
-
-/// `$NAME`, `${NAME}` and `<your key>`; the closing mark may have been taken for punctuation.
-fn is_reference(value: &str) -> bool {
-    let only = |inner: &str, class: fn(u8) -> bool| !inner.is_empty() && inner.bytes().all(class);
-    let variable = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    if let Some(inner) = value.strip_prefix("${") {
-        return only(inner.trim_end_matches('}'), variable);
-    }
-    if let Some(inner) = value.strip_prefix('<') {
-        return only(inner.trim_end_matches('>'), |byte| {
-            byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'_' | b'-')
-        });
-    }
-    value
-        .strip_prefix('$')
-        .is_some_and(|name| only(name, variable))
+    plain || is_template(value)
 }

@@ -1,42 +1,63 @@
 //! Tokens known by their inner structure: JWTs, bot tokens, bearer credentials, private keys and
 //! telephone numbers.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use super::bytes::{at, before, is_token, run, run_back};
 use super::{Mask, Span};
 
 /// Digits of the account before the colon of a bot token.
 const LEAST_BOT_DIGITS: usize = 6;
-const LEAST_BOT_SECRET: usize = 35;
+/// Characters behind it. Accounts of few digits must have a secret of full length: hashes stand behind
+/// small numbers, too.
+const LEAST_BOT_SECRET: usize = 30;
+const FULL_BOT_SECRET: usize = 35;
+const FULL_BOT_DIGITS: usize = 8;
 /// Digits of an international number without the plus.
 const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
 
-/// `header.payload[.signature…]` in base64url, at `eyJ`.
+/// `header[.payload[.signature…]]` in base64url, at `eyJ`, each part perhaps padded.
 pub(super) fn jwt(bytes: &[u8], start: usize) -> Option<Span> {
     if !bytes.get(start..)?.starts_with(b"eyJ") || before(bytes, start).is_some_and(is_token) {
         return None;
     }
+    let part = |start: usize| run(bytes, run(bytes, start, is_token), |byte| byte == b'=');
     let header = run(bytes, start, is_token);
-    if header - start < 12 || at(bytes, header) != Some(b'.') {
+    if header - start < 12 {
         return None;
     }
-    let payload = run(bytes, header + 1, is_token);
-    if payload - header < 5 {
-        return None;
+    let mut end = part(start);
+    let payload = part(end + 1);
+    if at(bytes, end) != Some(b'.') || payload - end < 5 {
+        // Any JSON begins like this in base64; a header names its algorithm.
+        return names_algorithm(bytes.get(start..header)?).then(|| Span::log(start, end));
     }
-    let mut end = payload;
+    end = payload;
     // A signature, or the further parts of an encrypted token, some of which may be empty.
     for _ in 0..3 {
         if at(bytes, end) != Some(b'.') {
             break;
         }
-        let part = run(bytes, end + 1, is_token);
-        let another = part == end + 1 && at(bytes, part) == Some(b'.');
-        if part == end + 1 && !another {
+        let next = part(end + 1);
+        let another = next == end + 1 && at(bytes, next) == Some(b'.');
+        if next == end + 1 && !another {
             break;
         }
-        end = part;
+        end = next;
     }
     Some(Span::log(start, end))
+}
+
+/// Whether a header in base64url, perhaps cut off, has the field `alg`.
+fn names_algorithm(header: &[u8]) -> bool {
+    // What does not make up three bytes at the end of a part that was cut off says nothing.
+    let whole = header.get(..header.len() - header.len() % 4);
+    let mut decoded = whole
+        .and_then(|whole| URL_SAFE_NO_PAD.decode(whole).ok())
+        .unwrap_or_default();
+    decoded.retain(|byte| !byte.is_ascii_whitespace());
+    decoded.windows(6).any(|window| window == b"\"alg\":")
 }
 
 /// `123456789:AAE…`, at the last digit before the colon.
@@ -47,7 +68,12 @@ pub(super) fn bot(bytes: &[u8], last_digit: usize) -> Option<Span> {
         return None;
     }
     let end = run(bytes, colon + 1, is_token);
-    (end - colon > LEAST_BOT_SECRET).then(|| Span::log(start, end))
+    let least = if colon - start < FULL_BOT_DIGITS {
+        FULL_BOT_SECRET
+    } else {
+        LEAST_BOT_SECRET
+    };
+    (end - colon > least).then(|| Span::log(start, end))
 }
 
 /// A credential after the word `Bearer`, wherever it stands.

@@ -3,6 +3,7 @@
 use super::Span;
 use super::bytes::{run, run_back};
 use super::named::span_of;
+use crate::Sink;
 
 /// Schemes whose passwords people write without escaping them, slashes included.
 const DATABASES: &[&str] = &[
@@ -20,8 +21,11 @@ const DATABASES: &[&str] = &[
     "cockroachdb",
 ];
 
+/// Fewest characters of a lone user part of a web address: shorter ones are names.
+const LEAST_WEB_TOKEN: usize = 8;
+
 /// Whether the `://` at `start` is that of a web address.
-pub(super) fn is_web(text: &str, start: usize) -> bool {
+fn is_web(text: &str, start: usize) -> bool {
     let scheme_start = run_back(text.as_bytes(), start, 24, |byte| {
         byte.is_ascii_alphanumeric()
     });
@@ -31,8 +35,9 @@ pub(super) fn is_web(text: &str, start: usize) -> bool {
         .any(|web| scheme.eq_ignore_ascii_case(web))
 }
 
-/// The secret part of what stands before the `@`, around the `://` at `start..end`.
-pub(super) fn userinfo(text: &str, start: usize, end: usize) -> Option<Span> {
+/// The secret part of what stands before the `@`, around the `://` at `start..end`. Passwords of web
+/// addresses count in a log only, tokens everywhere.
+pub(super) fn userinfo(text: &str, start: usize, end: usize, sink: Sink) -> Option<Span> {
     let bytes = text.as_bytes();
     let url_end = run(bytes, end, |byte| {
         !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\')
@@ -44,9 +49,15 @@ pub(super) fn userinfo(text: &str, start: usize, end: usize) -> Option<Span> {
         None => end + unescaped_at(text, start, end, url_end)?,
     };
     let info = text.get(end..at)?;
+    let web = is_web(text, start);
     match info.split_once(':') {
-        Some((user, _)) => span_of(text, end + user.len() + 1, at),
-        None if looks_random(info) => span_of(text, end, at),
+        Some((user, password)) => {
+            let counts = !web || sink == Sink::Log || looks_random(password);
+            counts.then(|| span_of(text, end + user.len() + 1, at))?
+        }
+        None if (web && info.len() >= LEAST_WEB_TOKEN) || looks_random(info) => {
+            span_of(text, end, at)
+        }
         None => None,
     }
 }
@@ -71,8 +82,8 @@ fn unescaped_at(text: &str, start: usize, end: usize, url_end: usize) -> Option<
     rest.rfind('@')
 }
 
-/// Whether a lone user part is a token rather than a name such as `git`.
-fn looks_random(user: &str) -> bool {
-    let digits = user.bytes().any(|byte| byte.is_ascii_digit());
-    user.len() >= 20 || (user.len() >= 12 && digits)
+/// Whether a part of the user information is a token rather than a name such as `git`.
+fn looks_random(part: &str) -> bool {
+    let digits = part.bytes().any(|byte| byte.is_ascii_digit());
+    part.len() >= 20 || (part.len() >= 12 && digits)
 }

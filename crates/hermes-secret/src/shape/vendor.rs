@@ -100,6 +100,13 @@ pub(super) const VENDORS: &[Vendor] = &[
     ambiguous("ntn_", 10),
 ];
 
+/// Whether the first characters of something are those of a token of some vendor.
+pub(crate) fn begins_like_a_token(head: &str) -> bool {
+    VENDORS
+        .iter()
+        .any(|vendor| head.starts_with(vendor.prefix) || vendor.prefix.starts_with(head))
+}
+
 /// The token that begins at `start` with the prefix of `vendor`, whose case still has to match.
 pub(super) fn token(bytes: &[u8], start: usize, vendor: &Vendor) -> Option<Span> {
     let body = start + vendor.prefix.len();

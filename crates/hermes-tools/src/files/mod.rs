@@ -1,9 +1,10 @@
 //! Reading, writing, editing and finding files.
 
-mod lint;
+mod masks;
 mod patch;
 mod read;
 mod search;
+mod syntax;
 mod text_file;
 mod write;
 

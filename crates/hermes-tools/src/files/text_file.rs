@@ -54,10 +54,22 @@ impl TextFile {
         })
     }
 
+    /// What of the file's form is kept for a new text that does not have it, as a sentence.
+    pub(super) fn kept_form(&self, text: &str) -> Option<String> {
+        let mark =
+            (self.byte_order_mark && !text.starts_with('\u{feff}')).then_some("byte-order mark");
+        let bare = text.replace("\r\n", "").contains('\n');
+        let ends = (self.crlf && bare).then_some("CRLF line ends");
+        let kept: Vec<&str> = mark.into_iter().chain(ends).collect();
+        (!kept.is_empty()).then(|| format!("The file keeps its {}.", kept.join(" and ")))
+    }
+
     /// The bytes of a new text in the form of this file.
     pub(super) fn encode(&self, text: &str) -> Vec<u8> {
+        let whole = text;
+        let text = whole.strip_prefix('\u{feff}').unwrap_or(whole);
         let mut out = String::with_capacity(text.len() + 3);
-        if self.byte_order_mark {
+        if self.byte_order_mark || text.len() < whole.len() {
             out.push('\u{feff}');
         }
         if self.crlf {

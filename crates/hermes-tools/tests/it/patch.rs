@@ -22,7 +22,7 @@ fn a_replacement_reports_its_diff() {
             "success": true,
             "diff": "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n",
             "files_modified": ["a.py"],
-            "lint": {"a.py": {"status": "skipped", "message": "no check for this kind of file"}},
+            "lint": {"a.py": {"status": "ok"}},
         })
     );
     assert_eq!(stage.text("a.py"), "def f():\n    return 2\n");
@@ -155,4 +155,88 @@ fn guard_binary_and_bad_input() {
     let same = json!({"path": "bin", "old_string": "x", "new_string": "x"});
     assert!(stage.refused("patch", same).contains("same"));
     assert_eq!(std::fs::read(stage.work("latin")).unwrap(), b"caf\xe9\n");
+}
+
+#[test]
+fn edits_after_which_a_file_no_longer_parses_are_refused() {
+    let stage = Stage::new();
+    stage.file("a.py", "def f(x):\n    return (x)\n");
+    let args = json!({"path": "a.py", "old_string": "(x)\n", "new_string": "(x\n"});
+    let message = stage.refused("patch", args.clone());
+    assert!(
+        message.contains("line 2: '(' was never closed") && message.contains("\"force\": true"),
+        "{message}"
+    );
+    assert_eq!(stage.text("a.py"), "def f(x):\n    return (x)\n");
+    let mut forced = args;
+    forced["force"] = json!(true);
+    assert_eq!(stage.call("patch", forced)["success"], true);
+    assert_eq!(stage.text("a.py"), "def f(x):\n    return (x\n");
+    // It is broken now: mending it step by step is allowed.
+    let args = json!({"path": "a.py", "old_string": "def f(x)", "new_string": "def g((x)"});
+    let result = stage.call("patch", args);
+    assert_eq!(result["lint"]["a.py"]["status"], "error");
+    // Of a patch that breaks one file nothing is written.
+    stage.file("b.json", "{\n}\n");
+    stage.file("c", "x\n");
+    let patch = "*** Begin Patch\n*** Update File: c\n-x\n+y\n*** Update File: b.json\n {\n+,\n }\n\
+                 *** End Patch";
+    let message = stage.refused("patch", json!({"mode": "patch", "patch": patch}));
+    assert!(message.contains("b.json was not written"), "{message}");
+    assert_eq!(stage.text("c"), "x\n");
+}
+
+#[test]
+fn quotes_dashes_and_escapes_fit_the_file() {
+    let stage = Stage::new();
+    stage.file(
+        "a",
+        "\u{201c}One\u{201d} \u{2014} it\u{2019}s two\u{2026}\nx = 'y'\n",
+    );
+    let replace = |old: &str, new: &str| {
+        let args = json!({"path": "a", "old_string": old, "new_string": new});
+        assert_eq!(stage.call("patch", args)["success"], true);
+    };
+    replace("\"One\" -- it's two...", "\"One\" -- it's three...");
+    replace("x = \\'y\\'", "x = \\'z\\'");
+    assert_eq!(
+        stage.text("a"),
+        "\u{201c}One\u{201d} \u{2014} it\u{2019}s three\u{2026}\nx = 'z'\n"
+    );
+}
+
+#[test]
+fn lenient_patch_headers_and_blank_ends() {
+    let stage = Stage::new();
+    stage.file("a", "one\ntwo\n");
+    let patch = "  *** Update File: a\n one\n-two\n+2\n\n*** End Patch";
+    let result = stage.call("patch", json!({"mode": "patch", "patch": patch}));
+    assert_eq!(result["success"], true, "{result}");
+    assert_eq!(stage.text("a"), "one\n2\n");
+}
+
+#[test]
+fn masks_are_not_written_back() {
+    let stage = Stage::new();
+    stage.file(".env", "API_KEY=hunter2-and-more-than-that\nMODE=dev\n");
+    let shown = stage.call("read_file", json!({"path": ".env"}));
+    let shown = shown["content"].as_str().unwrap();
+    assert!(shown.contains("API_KEY=hunter...that"), "{shown}");
+    let message = stage.refused(
+        "write_file",
+        json!({"path": ".env", "content": "API_KEY=hunter...that\nMODE=live\n"}),
+    );
+    assert!(
+        message.contains("'hunter...that' in line 1 is the mask"),
+        "{message}"
+    );
+    let args = json!({"path": ".env", "old_string": "API_KEY=hunter2-and-more-than-that",
+        "new_string": "API_KEY=***"});
+    assert!(stage.refused("patch", args).contains("is the mask"));
+    let args = json!({"path": ".env", "old_string": "MODE=dev", "new_string": "MODE=live"});
+    assert_eq!(stage.call("patch", args)["success"], true);
+    assert_eq!(
+        stage.text(".env"),
+        "API_KEY=hunter2-and-more-than-that\nMODE=live\n"
+    );
 }

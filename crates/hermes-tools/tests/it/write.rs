@@ -19,10 +19,70 @@ fn directories_are_made_and_data_files_checked() {
         json!({"bytes_written": 9, "dirs_created": true, "lint": {"status": "ok"}})
     );
     assert_eq!(stage.text("a/b/c.json"), "{\"é\": 1}");
-    let result = stage.call("write_file", json!({"path": "a/b/c.json", "content": "{"}));
+    let broken = json!({"path": "a/b/c.json", "content": "{\n"});
+    let message = stage.refused("write_file", broken.clone());
+    assert!(message.contains("does not parse: line 2: EOF"), "{message}");
+    assert_eq!(stage.text("a/b/c.json"), "{\"é\": 1}");
+    let mut forced = broken;
+    forced["force"] = json!(true);
+    let result = stage.call("write_file", forced);
     assert_eq!(result["dirs_created"], false);
     assert_eq!(result["lint"]["status"], "error");
-    assert_eq!(stage.text("a/b/c.json"), "{");
+    assert_eq!(stage.text("a/b/c.json"), "{\n");
+}
+
+#[test]
+fn new_files_that_do_not_parse_are_refused() {
+    let stage = Stage::new();
+    for (name, content, reason) in [
+        ("a.json", "{\"a\": 1,}", "line 1: "),
+        ("a.yaml", "a: 1\nb: [2\n", "line 2: unclosed bracket"),
+        ("a.toml", "[a]\nb = \n", "line 2: "),
+        (
+            "a.py",
+            "def f():\nreturn 1\n",
+            "line 1: an indented block is missing",
+        ),
+    ] {
+        let args = json!({"path": name, "content": content});
+        let message = stage.refused("write_file", args);
+        assert!(message.contains(reason), "{message}");
+        assert!(!stage.work(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn line_ends_and_byte_order_mark_survive() {
+    let stage = Stage::new();
+    for (before, content, after, note) in [
+        (
+            "a\r\nb\r\n",
+            "a\nc\n",
+            "a\r\nc\r\n",
+            Some("The file keeps its CRLF line ends."),
+        ),
+        (
+            "\u{feff}a\n",
+            "b\n",
+            "\u{feff}b\n",
+            Some("The file keeps its byte-order mark."),
+        ),
+        (
+            "\u{feff}a\r\n",
+            "b\nc\n",
+            "\u{feff}b\r\nc\r\n",
+            Some("The file keeps its byte-order mark and CRLF line ends."),
+        ),
+        ("\u{feff}a\r\n", "\u{feff}b\r\n", "\u{feff}b\r\n", None),
+        ("a\n", "b\r\n", "b\r\n", None),
+        ("a\r\nb\n", "c\n", "c\n", None),
+    ] {
+        stage.file("f", before);
+        let result = stage.call("write_file", json!({"path": "f", "content": content}));
+        assert_eq!(stage.text("f"), after, "{before:?}");
+        assert_eq!(result["bytes_written"], after.len());
+        assert_eq!(result["note"].as_str(), note, "{before:?}");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::super::keys::{self, Key};
 use super::super::syntax::programs::{
     ShellInput, has_inline_code, interpreter, is_shell, reads_script_from_stdin, shell_text,
 };
-use super::super::syntax::{Command, Inner, InnerForm, Script, Word};
-use super::{Call, Keys};
+use super::super::syntax::{Command, Inner, InnerForm, Script, Word, file_operands, is_long};
+use super::{Call, Keys, short_letters};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     let Some(word) = call.command.words.first() else {
@@ -60,7 +60,7 @@ fn decoder(words: &[String]) -> Option<Key> {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     if has(&["openssl"]) && has(&["-d"]) {
         Some(keys::OPENSSL_PIPE)
-    } else if has(&["base64", "base32", "gbase64"]) && has(&["-d", "-D", "--decode", "-di", "-id"])
+    } else if has(&["base64", "base32", "gbase64"]) && words.iter().any(|word| asks_to_decode(word))
     {
         Some(keys::DECODED_PIPE)
     } else if has(&["xxd"])
@@ -72,6 +72,12 @@ fn decoder(words: &[String]) -> Option<Key> {
     } else {
         None
     }
+}
+
+/// `-d`, perhaps among other letters, or `--decode`, perhaps shortened.
+fn asks_to_decode(word: &str) -> bool {
+    is_long(word, "--decode", 3)
+        || short_letters(word).is_some_and(|letters| letters.contains(['d', 'D']))
 }
 
 fn shell(call: &Call<'_>, keys: &mut Keys) {
@@ -107,7 +113,12 @@ fn shell(call: &Call<'_>, keys: &mut Keys) {
             }
             from_pipe(call, keys);
         }
-        None => {}
+        None => {
+            // The file to run is named by a substitution: `. $(curl …)`.
+            if let Some(file) = file_operands(command.args()).next() {
+                substituted(&file.inner, keys);
+            }
+        }
     }
     from_process(call, keys);
 }

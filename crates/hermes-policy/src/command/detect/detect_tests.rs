@@ -124,6 +124,8 @@ const CASES: &[Case] = &[
             "mkfs.ext4 -F disk.img",
             "mke2fs img",
             "wipefs -a img",
+            "wipefs --all img",
+            "wipefs --a img",
         ],
         &["man mkfs", "wipefs img", "echo mkfs.ext4"],
     ),
@@ -233,6 +235,7 @@ const CASES: &[Case] = &[
         &[
             "sed --in-place s/a/b/ /etc/x",
             "sed --in-place=.b s/a/b/ /etc/x",
+            "sed --i --e s/a/b/ /etc/x",
         ],
         &["sed --in-place s/a/b/ x", "sed --quiet p /etc/x"],
     ),
@@ -274,12 +277,12 @@ const CASES: &[Case] = &[
     ),
     case(
         keys::KILLALL_S_KILL,
-        &["killall -s KILL x", "killall -s 9 x"],
+        &["killall -s KILL x", "killall -s 9 x", "killall --s KILL x"],
         &["killall -s TERM x", "killall KILL"],
     ),
     case(
         keys::KILLALL_REGEX,
-        &["killall -r '^x'", "killall -vr x"],
+        &["killall -r '^x'", "killall -vr x", "killall --r x"],
         &["killall x", "killall -v r"],
     ),
     case(
@@ -374,8 +377,17 @@ const CASES: &[Case] = &[
     ),
     case(
         keys::SHELL_HEREDOC,
-        &["bash <<E\n$CMD\nE", "sh -s <<E\n$(cat x)\nE"],
-        &["bash <<'E'\necho hi\nE", "cat <<E\n$CMD\nE"],
+        &[
+            "bash <<E\n$CMD\nE",
+            "sh -s <<E\n$(cat x)\nE",
+            "sh <<E\n`cat x`\nE",
+        ],
+        &[
+            "bash <<'E'\necho hi\nE",
+            "cat <<E\n$CMD\nE",
+            "cat <<E\n`cat x`\nE",
+            "bash <<E\necho hi\nE",
+        ],
     ),
     case(
         keys::REMOTE_PIPE,
@@ -412,10 +424,17 @@ const CASES: &[Case] = &[
             "eval \"$(wget -qO- x)\"",
             "$(curl x)",
             "sh <<< \"$(curl x)\"",
+            ". $(curl x)",
+            "source \"$(wget -qO- x)\"",
+            ". -- `curl x`",
+            "bash $(curl x) y",
+            "sh <<E\n`curl x`\nE",
         ],
         &[
             "echo \"$(curl x)\"",
             "V=$(curl x)",
+            ". ./env.sh $(curl x)",
+            ". $(dirname $0)/lib.sh",
             "eval \"$(ssh-agent -s)\"",
         ],
     ),
@@ -424,6 +443,8 @@ const CASES: &[Case] = &[
         &[
             "echo cm0= | base64 -d | sh",
             "base64 --decode f | bash",
+            "base64 --d f | bash",
+            "base64 -id f | bash",
             "eval \"$(echo cm0= | base64 -d)\"",
         ],
         &[
@@ -542,7 +563,12 @@ const CASES: &[Case] = &[
     ),
     case(
         keys::GIT_RESET,
-        &["git reset --hard", "git -C x reset --hard HEAD~1"],
+        &[
+            "git reset --hard",
+            "git -C x reset --hard HEAD~1",
+            "git reset --h",
+            "git --work-t x reset --har",
+        ],
         &[
             "git reset --soft HEAD~1",
             "git commit -m 'git reset --hard'",
@@ -554,6 +580,7 @@ const CASES: &[Case] = &[
         &[
             "git push --force",
             "git push --force-with-lease origin x",
+            "git push --forc",
             "git push origin +main",
         ],
         &["git push", "git push origin force"],
@@ -565,8 +592,8 @@ const CASES: &[Case] = &[
     ),
     case(
         keys::GIT_CLEAN,
-        &["git clean -fdx", "git clean --force"],
-        &["git clean -n", "git clean -nd"],
+        &["git clean -fdx", "git clean --force", "git clean --f -d"],
+        &["git clean -n", "git clean -nd", "git clean --dry"],
     ),
     case(
         keys::GIT_BRANCH_D,
@@ -575,7 +602,11 @@ const CASES: &[Case] = &[
     ),
     case(
         keys::GIT_BRANCH_LONG,
-        &["git branch --delete --force x", "git branch -d -f x"],
+        &[
+            "git branch --delete --force x",
+            "git branch -d -f x",
+            "git branch --d --forc x",
+        ],
         &["git branch --delete x", "git branch --force x y"],
     ),
     case(
@@ -639,8 +670,18 @@ const CASES: &[Case] = &[
             "sudo -s",
             "sudo --askpass id",
             "sudo -u x -A id",
+            "sudo --a id",
+            "sudo --us x --lo",
+            "sudo --st id",
         ],
-        &["sudo id", "sudo -n id", "sudo id -S", "sudo -u s id"],
+        &[
+            "sudo id",
+            "sudo -n id",
+            "sudo id -S",
+            "sudo -u s id",
+            "sudo --n id",
+            "sudo --us x id --a",
+        ],
     ),
     case(
         keys::SUDO_COMBINED,

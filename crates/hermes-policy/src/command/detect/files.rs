@@ -15,7 +15,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "chown" => owner(call, keys),
         "dd" => disk_copy(call, keys),
         "mke2fs" => keys.push(keys::FORMAT),
-        "wipefs" if has_letter(&call.texts(), 'a') => keys.push(keys::FORMAT),
+        "wipefs" if wipes_all(&call.texts()) => keys.push(keys::FORMAT),
         name if name == "mkfs" || name.starts_with("mkfs.") => keys.push(keys::FORMAT),
         "tee" => tee(call, keys),
         "cp" | "mv" | "install" | "ln" | "rsync" | "scp" | "gcp" | "gmv" => copy(call, keys),
@@ -29,6 +29,10 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
             }
         }
     }
+}
+
+fn wipes_all(texts: &[&str]) -> bool {
+    has_letter(texts, 'a') || texts.iter().any(|text| is_long(text, "--all", 3))
 }
 
 fn redirections(call: &Call<'_>, keys: &mut Keys) {
@@ -172,10 +176,11 @@ fn copy(call: &Call<'_>, keys: &mut Keys) {
     let args = call.command.args();
     let mut destination = None;
     for (at, word) in args.iter().enumerate() {
-        if matches!(word.text.as_str(), "-t" | "--target-directory") {
-            destination = args.get(at + 1).cloned();
-        } else if let Some(value) = word.text.strip_prefix("--target-directory=") {
-            destination = Some(Word::constant(value));
+        if word.text == "-t" || is_long(&word.text, "--target-directory", 3) {
+            destination = match word.text.split_once('=') {
+                Some((_, value)) => Some(Word::constant(value)),
+                None => args.get(at + 1).cloned(),
+            };
         }
     }
     let destination = destination.or_else(|| {
@@ -209,13 +214,13 @@ fn edits_in_place(args: &[Word], with_value: &[char]) -> bool {
 fn sed(call: &Call<'_>, keys: &mut Keys) {
     let args = call.command.args();
     let short = edits_in_place(args, &['e', 'f', 'l', 's']);
-    let long = args.iter().any(|word| is_long(&word.text, "--in-place", 4));
+    let long = args.iter().any(|word| is_long(&word.text, "--in-place", 3));
     if !short && !long {
         return;
     }
     let script_given = args.iter().any(|word| {
         short_letters(&word.text).is_some_and(|letters| letters.contains(['e', 'f']))
-            || is_long(&word.text, "--expression", 4)
+            || is_long(&word.text, "--expression", 3)
             || is_long(&word.text, "--file", 4)
     });
     let by = if short {

@@ -20,11 +20,12 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         .take_while(|text| *text != "--")
         .collect();
     match *verb {
-        "reset" if options.iter().any(|text| is_long(text, "--hard", 4)) => {
+        "reset" if options.iter().any(|text| is_long(text, "--hard", 3)) => {
             keys.push(keys::GIT_RESET);
         }
         "push" => {
-            let long = options.iter().any(|text| text.starts_with("--forc"));
+            // `--force-with-lease` and `--force-if-includes` too; shorter ones are ambiguous to git.
+            let long = options.iter().any(|text| text.starts_with("--for"));
             // `+branch` forces that branch.
             let refspec = args
                 .iter()
@@ -37,7 +38,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         }
         "clean"
             if has_letter(&options, 'f')
-                || options.iter().any(|text| is_long(text, "--force", 4)) =>
+                || options.iter().any(|text| is_long(text, "--force", 3)) =>
         {
             keys.push(keys::GIT_CLEAN);
         }
@@ -54,7 +55,7 @@ fn branch(options: &[&str], keys: &mut Keys) {
     let position_of = |letter: char, long: &str| {
         options
             .iter()
-            .position(|text| has_letter(&[text], letter) || is_long(text, long, 4))
+            .position(|text| has_letter(&[text], letter) || is_long(text, long, 3))
     };
     if let (Some(delete), Some(force)) = (position_of('d', "--delete"), position_of('f', "--force"))
     {

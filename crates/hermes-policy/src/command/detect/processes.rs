@@ -2,7 +2,7 @@
 
 use super::super::hardline::{calls_itself, is_fork_bomb, kills_everything};
 use super::super::keys;
-use super::super::syntax::{InnerForm, Via};
+use super::super::syntax::{InnerForm, Via, is_long};
 use super::{Call, Keys, has_letter, short_letters};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
@@ -65,14 +65,19 @@ fn is_kill_signal(call: &Call<'_>) -> bool {
 fn is_joined_kill(call: &Call<'_>) -> bool {
     call.command.texts().any(|text| {
         short_letters(text).is_some_and(is_kill_name)
-            || text.strip_prefix("--signal=").is_some_and(is_kill_name)
+            || (is_long(text, "--signal", 3)
+                && text
+                    .split_once('=')
+                    .is_some_and(|(_, name)| is_kill_name(name)))
     })
 }
 
 fn is_separate_kill(call: &Call<'_>) -> bool {
     let texts = call.texts();
     texts.windows(2).any(|pair| match pair {
-        [option, signal] => matches!(*option, "-s" | "--signal") && is_kill_name(signal),
+        [option, signal] => {
+            (*option == "-s" || is_long(option, "--signal", 3)) && is_kill_name(signal)
+        }
         _ => false,
     })
 }
@@ -85,7 +90,7 @@ fn killall(call: &Call<'_>, keys: &mut Keys) {
         keys.push(keys::KILLALL_S_KILL);
     }
     let texts = call.texts();
-    let by_regex = texts.contains(&"--regexp")
+    let by_regex = texts.iter().any(|text| is_long(text, "--regexp", 3))
         || has_letter(&texts, 'r') && !texts.iter().any(|text| text.starts_with("-SIG"));
     if by_regex {
         keys.push(keys::KILLALL_REGEX);

@@ -4,10 +4,11 @@
 //! a fixed depth and within a budget that is a multiple of the text's length.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
-use super::model::{Command, Reach, Script, Via, Word};
+use super::model::{Command, Reach, Script, StdinText, Via, Word};
 use super::parse::parse;
 use super::programs::{self, ShellInput};
 use super::substitution;
@@ -102,7 +103,10 @@ impl Reader {
     fn add_second_reading(&mut self, text: &str, first: usize, template: &Command) {
         let found = self.script.commands.get(first..).unwrap_or_default();
         let known: HashSet<String> = found.iter().map(|command| command.render(false)).collect();
-        for command in lexical::commands(text) {
+        let heredocs = found.iter().filter_map(|command| command.stdin.as_ref());
+        let has_body = |stdin: &&Rc<StdinText>| stdin.heredoc && !stdin.word.text.is_empty();
+        let heredocs = heredocs.filter(has_body).count();
+        for command in lexical::commands(text, heredocs) {
             if !known.contains(&command.render(false)) {
                 self.script.add(Command {
                     reach: template.reach,
@@ -165,10 +169,11 @@ impl Reader {
         }
     }
 
-    /// The constant text that arrives at a command through its pipe, or as its own input.
+    /// The text that arrives at a command through its pipe, or as its own input. What is not known
+    /// of it stays as written, so that the rest is read all the same.
     fn piped_text(&self, command: &Command) -> Option<String> {
         if let Some(stdin) = &command.stdin {
-            return (!stdin.word.dynamic).then(|| stdin.word.text.clone());
+            return Some(stdin.word.text.clone());
         }
         let upstream = self.script.upstream(command);
         // With anything but copies between, the text that arrives is another one.
@@ -179,18 +184,13 @@ impl Reader {
         if !transparent {
             return None;
         }
-        upstream.iter().find_map(|source| {
-            if source.words.iter().any(|word| word.dynamic) {
-                return None;
-            }
-            match (source.name(), &source.stdin) {
-                ("cat" | "tee", Some(stdin)) if !stdin.word.dynamic => {
-                    Some(stdin.word.text.clone())
-                }
+        upstream
+            .iter()
+            .find_map(|source| match (source.name(), &source.stdin) {
+                ("cat" | "tee", Some(stdin)) => Some(stdin.word.text.clone()),
                 ("echo" | "printf", _) => substitution::output(&source.words),
                 _ => None,
-            }
-        })
+            })
     }
 
     fn follow_text(&mut self, index: usize, command: &Command) {

@@ -4,6 +4,9 @@
 //! construct nor a mistake of the grammar hides a command. It never says that something is
 //! harmless.
 
+use std::collections::HashMap;
+
+use super::heredoc::{self, Substitution};
 use super::model::{Command, Word};
 use super::programs::is_shell;
 use super::word::brace_fields;
@@ -11,15 +14,27 @@ use super::word::brace_fields;
 /// Longest arithmetic that is recognised as such.
 const MAX_ARITHMETIC: usize = 256;
 
-/// Commands of a text, by operators and blanks alone.
-pub(super) fn commands(text: &str) -> Vec<Command> {
+/// Here-documents in substitutions in here-documents that are followed.
+const MAX_HEREDOC_DEPTH: u8 = 4;
+
+/// Commands of a text, by operators and blanks alone. `heredocs` is how many here-documents the grammar
+/// found: it takes some bodies for words.
+pub(super) fn commands(text: &str, heredocs: usize) -> Vec<Command> {
+    commands_below(text, heredocs, 0)
+}
+
+fn commands_below(text: &str, heredocs: usize, heredoc_depth: u8) -> Vec<Command> {
     let mut reader = Reader {
         chars: text.chars().collect(),
+        heredoc_depth,
         ..Reader::default()
     };
     reader.read();
     // Text for some command; for which is not known, so any shell around makes it its text.
     let shell = reader.found.iter().any(|found| is_shell(found.name()));
+    if reader.bodies.len() > heredocs {
+        reader.herestrings.append(&mut reader.bodies);
+    }
     for text in reader.herestrings {
         if shell {
             reader.found.push(Command {
@@ -41,7 +56,13 @@ struct Reader {
     found: Vec<Command>,
     /// Commands found before the current statement.
     statement: usize,
-    heredocs: Vec<String>,
+    /// Delimiters of here-documents that begin on the next line, and whether they are quoted.
+    heredocs: Vec<(String, bool)>,
+    heredoc_depth: u8,
+    /// Where each line stands; made for the first here-document.
+    lines: Option<HashMap<String, Vec<(usize, usize)>>>,
+    /// Bodies of here-documents.
+    bodies: Vec<Word>,
     herestrings: Vec<Word>,
     /// The next word is a here-string.
     herestring: bool,
@@ -118,8 +139,8 @@ impl Reader {
                 '\n' => {
                     self.in_test = false;
                     self.end_command();
-                    self.statement = self.found.len();
                     self.skip_heredocs();
+                    self.statement = self.found.len();
                 }
                 '(' => {
                     self.open_parenthesis();
@@ -241,26 +262,57 @@ impl Reader {
         self.at += usize::from(self.peek(0) == Some('-'));
         self.take_while(|c| c == ' ' || c == '\t');
         let written = self.take_while(|c| !c.is_whitespace() && !";&|<>()".contains(c));
-        self.heredocs.push(written.replace(['\'', '"', '\\'], ""));
+        let delimiter = written.replace(['\'', '"', '\\'], "");
+        let quoted = delimiter.len() < written.len();
+        self.heredocs.push((delimiter, quoted));
     }
 
-    /// Bodies are data here; one that never ends is read as commands rather than lost.
+    /// Bodies are data here but for their substitutions; one that never ends is read as commands
+    /// rather than lost.
     fn skip_heredocs(&mut self) {
-        for delimiter in std::mem::take(&mut self.heredocs) {
-            let mut at = self.at;
-            loop {
-                let rest = self.chars.get(at..).unwrap_or_default();
-                if rest.is_empty() {
-                    return;
-                }
-                let length = rest.iter().position(|&c| c == '\n').unwrap_or(rest.len());
-                let line: String = rest.iter().take(length).collect();
-                at += length + 1;
-                if line.trim_start_matches('\t') == delimiter {
-                    self.at = at.min(self.chars.len());
-                    break;
-                }
+        for (delimiter, quoted) in std::mem::take(&mut self.heredocs) {
+            let Some((end, next)) = self.line_of(&delimiter) else {
+                return;
+            };
+            let from = std::mem::replace(&mut self.at, next.min(self.chars.len()));
+            let body = self.chars.get(from..end);
+            let mut body: String = body.unwrap_or_default().iter().collect();
+            if !quoted {
+                self.substitutions(&body);
+                body = heredoc::unescape(&body);
             }
+            self.bodies.push(Word::constant(body));
+        }
+    }
+
+    /// The first line from here on that is nothing but this word behind tabs: its start, and the start
+    /// of the line after it. All lines are looked at once, however many here-documents there are.
+    fn line_of(&mut self, word: &str) -> Option<(usize, usize)> {
+        let chars = &self.chars;
+        let lines = self.lines.get_or_insert_with(|| {
+            let mut lines: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+            let mut start = 0;
+            for line in chars.split(|&c| c == '\n') {
+                let next = start + line.len() + 1;
+                let word: String = line.iter().skip_while(|&&c| c == '\t').collect();
+                lines.entry(word).or_default().push((start, next));
+                start = next;
+            }
+            lines
+        });
+        let places = lines.get(word)?;
+        let behind = places.partition_point(|&(start, _)| start < self.at);
+        places.get(behind).copied()
+    }
+
+    fn substitutions(&mut self, body: &str) {
+        if self.heredoc_depth >= MAX_HEREDOC_DEPTH {
+            return;
+        }
+        for found in heredoc::substitutions(body) {
+            let (Substitution::Dollar(text) | Substitution::Backtick(text)) = found;
+            let inside = commands_below(&text, 0, self.heredoc_depth + 1);
+            self.found.extend(inside);
         }
     }
 

@@ -3,9 +3,11 @@
 
 mod escapes;
 mod expand;
+mod heredoc;
 mod last_program;
 mod lexical;
 mod model;
+mod parameter;
 mod parse;
 pub(crate) mod programs;
 mod substitution;

@@ -2,7 +2,7 @@
 //!
 //! Only facts about their command lines; what follows from them is decided by the rules.
 
-use super::model::{Command, Word, basename, is_one_of};
+use super::model::{Command, Word, basename, is_long, is_one_of};
 use super::wrapper::behind_options;
 
 /// Where a shell takes its commands from.
@@ -159,7 +159,7 @@ pub(crate) fn shell_text(command: &Command) -> Option<ShellInput> {
             (!values.is_empty()).then(|| ShellInput::Joined(values.join("\n")))
         }
         "su" | "runuser" | "script" | "flock" => {
-            value_of(args, &["-c", "--command"]).map(ShellInput::Text)
+            value_of(args, &["-c", "--command", "--session-command"]).map(ShellInput::Text)
         }
         "watch" => joined(behind_options(args, "-n --interval", 0)),
         "ssh" => joined(behind_options(args, SSH_VALUES, 1)),
@@ -179,22 +179,25 @@ fn behind_dashes(args: &[Word]) -> &[Word] {
 fn value_of(args: &[Word], options: &[&str]) -> Option<Word> {
     for (at, word) in args.iter().enumerate() {
         for option in options {
-            if word.text == *option {
-                return args.get(at + 1).cloned();
-            }
-            if let Some(rest) = word.text.strip_prefix(option) {
-                let joined = if option.starts_with("--") {
-                    rest.strip_prefix('=')
-                } else {
-                    Some(rest)
-                };
-                if let Some(value) = joined {
-                    return Some(Word {
-                        text: value.to_owned(),
-                        ..word.clone()
-                    });
+            let joined = if option.starts_with("--") {
+                // Perhaps shortened.
+                if !is_long(&word.text, option, 3) {
+                    continue;
                 }
-            }
+                word.text.split_once('=').map(|(_, value)| value)
+            } else {
+                match word.text.strip_prefix(option) {
+                    Some(rest) => Some(rest).filter(|rest| !rest.is_empty()),
+                    None => continue,
+                }
+            };
+            return match joined {
+                Some(value) => Some(Word {
+                    text: value.to_owned(),
+                    ..word.clone()
+                }),
+                None => args.get(at + 1).cloned(),
+            };
         }
     }
     None
@@ -246,15 +249,15 @@ fn shell_input(args: &[Word]) -> Option<ShellInput> {
 const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
     ("rg", "--pre", 5),
     ("rg", "--hostname-bin", 14),
-    ("sort gsort", "--compress-program", 6),
+    ("sort gsort", "--compress-program", 4),
     ("ag ack bat", "--pager", 7),
     ("man", "--pager", 5),
     ("man", "--html", 4),
     ("man", "-P", 2),
     ("man", "-H", 2),
-    ("tar", "--checkpoint-action", 14),
-    ("tar", "--to-command", 7),
-    ("tar", "--use-compress-program", 7),
+    ("tar", "--checkpoint-action", 13),
+    ("tar", "--to-command", 6),
+    ("tar", "--use-compress-program", 4),
     ("zip", "-TT", 3),
 ];
 

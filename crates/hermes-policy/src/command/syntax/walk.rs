@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Tree};
 
+use super::heredoc::{self, Substitution};
 use super::model::{Command, PipePosition, Redirect, Script, StdinText, Word};
 use super::word::{self, Scope};
 
@@ -60,11 +61,12 @@ impl<'w> Walker<'w> {
             "redirected_statement" => return self.redirected(node, inherited, stack),
             "pipeline" => return self.pipeline(node, inherited, stack),
             "for_statement" => self.loop_variable(node),
+            "heredoc_redirect" => self.heredoc_backticks(node, inherited.function),
             "command_substitution" if self.text(node).starts_with('`') => {
                 let text = self.text(node);
                 let inner = text.trim_start_matches('`').trim_end_matches('`');
                 self.backticks.push(Backtick {
-                    text: unescape_backticks(inner),
+                    text: heredoc::unescape(inner),
                     function: inherited.function,
                 });
                 return;
@@ -308,7 +310,7 @@ impl<'w> Walker<'w> {
             ..Inherited::default()
         };
         for redirect in redirects.iter().rev() {
-            Self::push_redirect_contents(*redirect, &inside, stack);
+            self.push_redirect_contents(*redirect, &inside, stack);
         }
         inherited.redirects = Some(Rc::new(redirects));
         inherited.parent = "redirected_statement";
@@ -350,10 +352,14 @@ impl<'w> Walker<'w> {
 
     /// Substitutions inside file names and here-documents run as well.
     fn push_redirect_contents<'t>(
+        &mut self,
         redirect: Node<'t>,
         inherited: &Inherited<'t>,
         stack: &mut Stack<'t>,
     ) {
+        if redirect.kind() == "heredoc_redirect" {
+            self.heredoc_backticks(redirect, inherited.function);
+        }
         let mut cursor = redirect.walk();
         for child in redirect.named_children(&mut cursor) {
             let visited_separately =
@@ -458,49 +464,62 @@ impl<'w> Walker<'w> {
         }
     }
 
-    fn heredoc(&mut self, node: Node<'_>, command: &mut Command) {
+    /// The body of a here-document, and whether its delimiter is quoted.
+    fn heredoc_body<'t>(&self, redirect: Node<'t>) -> (Option<Node<'t>>, bool) {
         let mut quoted = false;
         let mut body = None;
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
+        let mut cursor = redirect.walk();
+        for child in redirect.named_children(&mut cursor) {
             match child.kind() {
                 "heredoc_start" => quoted = self.text(child).contains(['\'', '"', '\\']),
                 "heredoc_body" => body = Some(child),
-                "word"
-                | "concatenation"
-                | "string"
-                | "raw_string"
-                | "number"
-                | "simple_expansion"
-                | "expansion"
-                | "command_substitution" => command.words.extend(self.fields(child)),
                 _ => {}
             }
         }
-        let word = match body {
+        (body, quoted)
+    }
+
+    /// Backticks run in a body whose delimiter is not quoted; to the grammar they are plain text.
+    fn heredoc_backticks(&mut self, redirect: Node<'_>, function: Option<usize>) {
+        let (Some(body), false) = self.heredoc_body(redirect) else {
+            return;
+        };
+        for found in heredoc::substitutions(self.text(body)) {
+            if let Substitution::Backtick(text) = found {
+                self.backticks.push(Backtick { text, function });
+            }
+        }
+    }
+
+    fn heredoc(&mut self, node: Node<'_>, command: &mut Command) {
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            if let "word"
+            | "concatenation"
+            | "string"
+            | "raw_string"
+            | "number"
+            | "simple_expansion"
+            | "expansion"
+            | "command_substitution" = child.kind()
+            {
+                command.words.extend(self.fields(child));
+            }
+        }
+        let word = match self.heredoc_body(node) {
             // Substitutions and variables inside; the word reader fills in what is known.
-            Some(body) if !quoted && body.named_child_count() > 0 => self.single(body),
-            Some(body) => Word::constant(self.text(body)),
-            None => Word::default(),
+            (Some(body), false) => {
+                let mut word = self.single(body);
+                let text = self.text(body);
+                word.dynamic |= text.contains('`') && !heredoc::substitutions(text).is_empty();
+                word
+            }
+            (Some(body), true) => Word::constant(self.text(body)),
+            (None, _) => Word::default(),
         };
         command.stdin = Some(Rc::new(StdinText {
             word,
             heredoc: true,
         }));
     }
-}
-
-fn unescape_backticks(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('\\', Some(&next @ ('`' | '\\' | '$'))) => {
-                out.push(next);
-                chars.next();
-            }
-            _ => out.push(c),
-        }
-    }
-    out
 }

@@ -10,6 +10,7 @@ use tree_sitter::Node;
 
 use super::escapes::decode_escapes;
 use super::model::{Inner, Word};
+use super::parameter;
 use super::substitution;
 
 /// Nesting of quotes and expansions that is followed inside one word.
@@ -55,6 +56,30 @@ impl Scope {
         let values = self.variables.get(name)?.clone();
         let size = values.iter().map(|value| value.len() + 1).sum();
         self.spend(size).then_some(values)
+    }
+
+    /// A text with the variables in it that have one known value.
+    fn filled_in(&mut self, text: &str) -> String {
+        let mut parts = text.split('$');
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let braced = part.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+            let (name, rest) = braced.unwrap_or_else(|| {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len()))
+            });
+            match self.value(name).as_deref() {
+                Some([value]) => {
+                    out.push_str(value);
+                    out.push_str(rest);
+                }
+                _ => {
+                    out.push('$');
+                    out.push_str(part);
+                }
+            }
+        }
+        out
     }
 
     /// Takes from what may still be read; false when nothing is left.
@@ -118,6 +143,8 @@ pub(super) struct WordReader<'r> {
     pieces: Vec<Piece>,
     dynamic: bool,
     inner: Vec<Inner>,
+    /// In a here-document, where a quotation mark is a character like any other.
+    in_heredoc: bool,
 }
 
 /// Reads the node of a word into its fields.
@@ -128,6 +155,7 @@ pub(super) fn fields(source: &str, scope: &mut Scope, node: Node<'_>, depth: usi
         pieces: Vec::new(),
         dynamic: false,
         inner: Vec::new(),
+        in_heredoc: node.kind() == "heredoc_body",
     };
     reader.node(node, false, depth);
     let span = node.byte_range();
@@ -173,6 +201,7 @@ impl<'r> WordReader<'r> {
                 let end = node.end_byte().saturating_sub(1).max(start);
                 self.children(node, start..end, true, depth);
             }
+            "heredoc_body" => self.children(node, node.byte_range(), true, depth),
             "raw_string" => {
                 let range = node.start_byte() + 1..node.end_byte().max(node.start_byte() + 2) - 1;
                 self.push(self.text(range), Kind::Quoted);
@@ -242,6 +271,7 @@ impl<'r> WordReader<'r> {
                     self.push(before, Kind::Bare);
                     self.push(next, Kind::Quoted);
                 }
+                Some('"') if self.in_heredoc => run.push_str("\\\""),
                 Some(next @ ('$' | '`' | '"' | '\\')) => run.push(next),
                 Some(next) => {
                     run.push('\\');
@@ -290,7 +320,7 @@ impl<'r> WordReader<'r> {
         let mut name: Option<Node<'_>> = None;
         let mut operator = "";
         let mut operands = Vec::new();
-        let mut prefixed = false;
+        let mut prefix = "";
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             let is_name = matches!(
@@ -299,7 +329,7 @@ impl<'r> WordReader<'r> {
             );
             match (name, child.is_named()) {
                 (None, true) if is_name => name = Some(child),
-                (None, false) if child.kind() != "${" => prefixed = true,
+                (None, false) if child.kind() != "${" => prefix = child.kind(),
                 (Some(_), true) => operands.push(child),
                 (Some(_), false) if operator.is_empty() && child.kind() != "}" => {
                     operator = child.kind();
@@ -307,15 +337,24 @@ impl<'r> WordReader<'r> {
                 _ => {}
             }
         }
-        let Some(name) = name.filter(|_| !prefixed) else {
+        let Some(name) = name.filter(|_| matches!(prefix, "" | "!")) else {
             self.opaque(node);
             return;
         };
+        let behind = self.text(name.end_byte()..node.end_byte().saturating_sub(1));
         let written = self.text(name.byte_range());
         let all_elements = name.kind() == "subscript"
             && written.ends_with(['@', '*', ']'])
             && written.contains(['@', '*']);
         let name = written.split('[').next().unwrap_or_default();
+        if prefix == "!" {
+            // `${!NAME}`: the variable that this one names.
+            match self.scope.value(name).as_deref() {
+                Some([named]) if behind.is_empty() => self.variable(named, quoted, false),
+                _ => self.opaque(node),
+            }
+            return;
+        }
         match operator {
             _ if name == "IFS" => self.variable("IFS", quoted, false),
             "" | ":?" | "?" => self.variable(name, quoted, all_elements),
@@ -330,8 +369,27 @@ impl<'r> WordReader<'r> {
             }
             "%" | "%%" if name == "HOME" => self.variable(name, quoted, false),
             ":" => self.substring(node, name, quoted),
-            _ => self.opaque(node),
+            _ => self.changed(node, name, behind, quoted),
         }
+    }
+
+    /// `${NAME%…}`, `${NAME/…/…}`, `${NAME,,}` and the like of a known value.
+    fn changed(&mut self, node: Node<'_>, name: &str, operator: &str, quoted: bool) {
+        let operator = self.scope.filled_in(operator);
+        let values = self.scope.value(name).unwrap_or_default();
+        let mut changed = Vec::with_capacity(values.len());
+        for value in &values {
+            if self.scope.spend(parameter::cost(value, &operator)) {
+                changed.extend(parameter::changed(value, &operator));
+            }
+        }
+        if changed.is_empty() || changed.len() < values.len() {
+            self.opaque(node);
+            return;
+        }
+        let together = quoted && changed.len() == 1;
+        let kind = if together { Kind::Value } else { Kind::Split };
+        self.push(changed.join(" "), kind);
     }
 
     /// The word behind `:-` and the like: splits, when the expansion is not quoted.

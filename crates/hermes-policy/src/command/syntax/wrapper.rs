@@ -1,6 +1,6 @@
 //! Commands that run another command given by their own words: which words those are.
 
-use super::model::{Reach, Via, Word, basename, is_one_of};
+use super::model::{Reach, Via, Word, basename, is_long, is_one_of};
 
 /// A command found in the words of another.
 pub(super) struct Carried {
@@ -127,7 +127,7 @@ fn wrapped<'w>(name: &str, args: &[Word], mut rest: &'w [Word]) -> &'w [Word] {
     let runs_nothing = match name {
         // `command -v name` only asks where it is.
         "command" => options.any(|option| option.contains(['v', 'V'])),
-        "sudo" => options.any(|option| matches!(option, "-e" | "--edit")),
+        "sudo" => options.any(|option| option == "-e" || is_long(option, "--edit", 3)),
         _ => false,
     };
     if runs_nothing {
@@ -170,9 +170,11 @@ pub(crate) fn behind_options<'w>(
             break;
         }
         at += 1;
-        // The last letter of a cluster may take the next word: `sudo -nu root`.
+        // The last letter of a cluster may take the next word: `sudo -nu root`. A long option may
+        // be shortened: `sudo --us root`.
         let takes_next = |option: &str| {
             option == text
+                || (text.len() > 2 && text.starts_with("--") && option.starts_with(text))
                 || (option.len() == 2
                     && text.len() <= 4
                     && !text.starts_with("--")

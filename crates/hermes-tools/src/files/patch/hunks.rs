@@ -25,27 +25,35 @@ pub(super) struct Hunk {
     pub(super) old: String,
     /// What is there afterwards.
     pub(super) new: String,
+    /// How many lines at the end are blank and on both sides.
+    blank_end: usize,
 }
 
-/// Reads a patch; the error is a sentence.
+/// Reads a patch; the error is a sentence. The first line may be missing, and headers may be indented.
 pub(super) fn parse(patch: &str) -> Result<Vec<FileChange>, String> {
-    let mut lines = patch
+    let lines: Vec<&str> = patch
         .lines()
-        .map(|line| line.strip_suffix('\r').unwrap_or(line));
-    if !lines.by_ref().any(|line| line.trim() == "*** Begin Patch") {
-        return Err("The patch does not start with '*** Begin Patch'.".to_owned());
-    }
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect();
+    let begin = lines
+        .iter()
+        .position(|line| line.trim() == "*** Begin Patch");
+    let start = match begin {
+        Some(begin) => begin + 1,
+        None => lines.iter().position(|line| file_header(line)).ok_or(
+            "The patch has no '*** Begin Patch' and no file ('*** Update File: path').".to_owned(),
+        )?,
+    };
     let mut changes: Vec<FileChange> = Vec::new();
     let mut ended = false;
-    for line in lines {
-        if line.trim_end() == "*** End Patch" {
+    for line in lines.get(start..).unwrap_or_default() {
+        if is_end(line, &changes) {
             ended = true;
             break;
         }
-        if let Some(header) = line.strip_prefix("*** ") {
-            take_header(header, &mut changes)?;
-        } else {
-            take_line(line, &mut changes)?;
+        match header(line, &changes) {
+            Some(header) => take_header(header, &mut changes)?,
+            None => take_line(line, &mut changes)?,
         }
     }
     if !ended {
@@ -58,6 +66,40 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FileChange>, String> {
         return Err("The patch changes no file.".to_owned());
     }
     Ok(changes)
+}
+
+/// Whether a line begins with a header that names a file, indented or not.
+fn file_header(line: &str) -> bool {
+    let header = line.trim_start().strip_prefix("*** ").unwrap_or_default();
+    ["Update File:", "Add File:", "Delete File:", "Move File:"]
+        .iter()
+        .any(|known| header.starts_with(known))
+}
+
+/// A header without its stars. One that is indented must be a known one, and one blank before it
+/// inside of a hunk makes it a line of the file.
+fn header<'a>(line: &'a str, changes: &[FileChange]) -> Option<&'a str> {
+    if let Some(header) = line.strip_prefix("*** ") {
+        return Some(header);
+    }
+    let header = line.trim_start().strip_prefix("*** ")?;
+    let known = file_header(line) || header.starts_with("Move to:") || header == "End of File";
+    (known && !is_context(line, changes)).then_some(header)
+}
+
+fn is_end(line: &str, changes: &[FileChange]) -> bool {
+    line.trim_end() == "*** End Patch"
+        || (line.trim() == "*** End Patch" && !is_context(line, changes))
+}
+
+/// Whether a line that begins with a blank is a line of the file that the last hunk changes.
+fn is_context(line: &str, changes: &[FileChange]) -> bool {
+    let one_blank = line.starts_with(' ') && !line.starts_with("  ");
+    let in_hunk = matches!(
+        changes.last(),
+        Some(FileChange::Update { hunks, .. }) if !hunks.is_empty()
+    );
+    one_blank && in_hunk
 }
 
 fn take_header(header: &str, changes: &mut Vec<FileChange>) -> Result<(), String> {
@@ -136,6 +178,17 @@ fn take_line(line: &str, changes: &mut [FileChange]) -> Result<(), String> {
 }
 
 impl Hunk {
+    /// Drops blank lines of context at the end. They mostly stand before the next header, where they
+    /// are no lines of the file.
+    fn drop_blank_end(&mut self) {
+        for _ in 0..std::mem::take(&mut self.blank_end) {
+            for side in [&mut self.old, &mut self.new] {
+                side.pop();
+                side.truncate(side.rfind('\n').map_or(0, |end| end + 1));
+            }
+        }
+    }
+
     fn take(&mut self, line: &str) {
         let (old, new, text) = if let Some(text) = line.strip_prefix('-') {
             (true, false, text)
@@ -145,6 +198,11 @@ impl Hunk {
             // A blank that was lost at the start of a line is forgiven.
             (true, true, line.strip_prefix(' ').unwrap_or(line))
         };
+        if old && new && text.trim().is_empty() {
+            self.blank_end += 1;
+        } else {
+            self.blank_end = 0;
+        }
         for (wanted, side) in [(old, &mut self.old), (new, &mut self.new)] {
             if wanted {
                 side.push_str(text);
@@ -162,6 +220,9 @@ fn finish(change: &mut FileChange) -> Result<(), String> {
         hunks,
     } = change
     {
+        for hunk in &mut *hunks {
+            hunk.drop_blank_end();
+        }
         hunks.retain(|hunk| hunk.old.trim() != hunk.new.trim() || hunk.old != hunk.new);
         if hunks.is_empty() && move_to.is_none() {
             return Err(format!("The patch changes nothing in {path}."));
@@ -188,6 +249,7 @@ mod tests {
                     hint: Some("def f():".to_owned()),
                     old: "x\ny\n".to_owned(),
                     new: "x\nz\n".to_owned(),
+                    ..Hunk::default()
                 }],
             },
             FileChange::Add {
@@ -210,6 +272,7 @@ mod tests {
     fn what_is_no_patch_is_refused_with_a_reason() {
         for (patch, reason) in [
             ("", "Begin Patch"),
+            ("nothing\n*** End Patch", "Begin Patch"),
             ("*** Begin Patch\n*** Update File: a\n-x\n", "cut off"),
             ("*** Begin Patch\n*** End Patch", "changes no file"),
             ("*** Begin Patch\nx\n*** End Patch", "before the first file"),
@@ -225,6 +288,43 @@ mod tests {
         ] {
             let error = parse(patch).unwrap_err();
             assert!(error.contains(reason), "{patch:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn begin_line_may_be_missing_and_headers_indented() {
+        let plain =
+            "*** Begin Patch\n*** Update File: a\n-x\n+y\n*** Delete File: b\n*** End Patch\n";
+        let expected = parse(plain).unwrap();
+        for patch in [
+            "*** Update File: a\n-x\n+y\n*** Delete File: b\n*** End Patch\n",
+            "Here it is:\n\n*** Update File: a\n-x\n+y\n*** Delete File: b\n*** End Patch\n",
+            "*** Begin Patch\n  *** Update File: a\n-x\n+y\n  *** Delete File: b\n  *** End Patch\n",
+            "  *** Begin Patch\n\t*** Update File: a\n-x\n+y\n\t*** Delete File: b\n *** End Patch\n",
+        ] {
+            assert_eq!(parse(patch).as_ref(), Ok(&expected), "{patch}");
+        }
+        // One blank makes it a line of the file.
+        let quoting =
+            "*** Begin Patch\n*** Update File: a\n@@\n *** Delete File: b\n-x\n+y\n*** End Patch";
+        let FileChange::Update { hunks, .. } = &parse(quoting).unwrap()[0] else {
+            panic!("no update");
+        };
+        assert_eq!(hunks[0].old, "*** Delete File: b\nx\n");
+    }
+
+    #[test]
+    fn blank_context_at_the_end_of_a_hunk_is_dropped() {
+        for end in ["", "\n", " \n", "\n\n \n"] {
+            let patch =
+                format!("*** Begin Patch\n*** Update File: a\n x\n \n-y\n+z\n{end}*** End Patch");
+            let FileChange::Update { hunks, .. } = &parse(&patch).unwrap()[0] else {
+                panic!("no update");
+            };
+            assert_eq!(
+                (hunks[0].old.as_str(), hunks[0].new.as_str()),
+                ("x\n\ny\n", "x\n\nz\n")
+            );
         }
     }
 }

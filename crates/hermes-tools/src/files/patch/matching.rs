@@ -1,8 +1,9 @@
 //! Finding a piece of text that a model quoted from memory, exactly or approximately.
 //!
-//! Each kind of match is tried only when the stricter ones found nothing. The last two may be wrong,
-//! so they count only when exactly one place fits.
+//! Each kind of match is tried only when the stricter ones found nothing. Those that may be wrong count
+//! only when exactly one place fits. What the new text becomes at a place is decided in `replacement`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use similar::TextDiff;
@@ -15,16 +16,36 @@ pub(super) enum MatchKind {
     Trimmed,
     /// Lines equal when runs of blanks count as one.
     Whitespace,
-    /// Exact after `\n`, `\t` and quotes written as escapes are resolved.
-    Escapes,
+    /// Runs of blanks inside of lines count as one; the piece need not consist of whole lines.
+    Blanks,
+    /// Exact or trimmed after characters written as escapes are resolved.
+    Escapes(Escapes),
     /// Trimmed, without blank lines at the ends of the quoted piece.
     Boundary,
     /// Lines equal when typographic quotes, dashes and blanks count as plain ones.
-    Unicode,
+    Unicode(EmDash),
     /// First and last line equal, what is between similar.
     BlockAnchor,
     /// At least half of the lines similar.
     Context,
+}
+
+/// Which escapes were written once too often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Escapes {
+    /// `\'` and `\"`. A file may well have `\n` in a string.
+    Quotes,
+    /// `\t`.
+    Tabs,
+    /// All of them, and `\n`, `\r`, `\\`.
+    All,
+}
+
+/// What a long dash is typed as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EmDash {
+    Single,
+    Double,
 }
 
 /// Places in a text, in order, not overlapping.
@@ -51,23 +72,76 @@ pub(super) fn find(text: &str, wanted: &str) -> Option<TextMatches> {
     };
     let by_line = |kind, normal: fn(&str) -> String| found(kind, windows(text, wanted, normal));
     found(MatchKind::Exact, exact(text, wanted))
-        .or_else(|| by_line(MatchKind::Trimmed, |line| line.trim().to_owned()))
+        .or_else(|| by_line(MatchKind::Trimmed, trimmed))
         .or_else(|| by_line(MatchKind::Whitespace, one_blank))
         .or_else(|| {
-            let unescaped = unescape(wanted);
-            (unescaped != wanted).then(|| found(MatchKind::Escapes, exact(text, &unescaped)))?
+            let place = within_lines(text, wanted);
+            found(MatchKind::Blanks, place.into_iter().collect())
+        })
+        .or_else(|| {
+            let kinds = [Escapes::Quotes, Escapes::Tabs, Escapes::All];
+            kinds.into_iter().find_map(|escapes| {
+                let plain = unescape(wanted, escapes);
+                if plain == wanted {
+                    return None;
+                }
+                let kind = MatchKind::Escapes(escapes);
+                found(kind, exact(text, &plain))
+                    .or_else(|| found(kind, windows(text, &plain, trimmed)))
+            })
         })
         .or_else(|| {
             let inner = without_blank_ends(wanted);
-            (inner != wanted && !inner.is_empty()).then(|| {
-                found(
-                    MatchKind::Boundary,
-                    windows(text, &inner, |line| line.trim().to_owned()),
-                )
-            })?
+            (inner != wanted && !inner.is_empty())
+                .then(|| found(MatchKind::Boundary, windows(text, &inner, trimmed)))?
         })
-        .or_else(|| by_line(MatchKind::Unicode, |line| one_blank(&plain(line))))
+        .or_else(|| {
+            by_line(MatchKind::Unicode(EmDash::Single), |line| {
+                one_blank(&plain(line, EmDash::Single))
+            })
+        })
+        .or_else(|| {
+            by_line(MatchKind::Unicode(EmDash::Double), |line| {
+                one_blank(&plain(line, EmDash::Double))
+            })
+        })
         .or_else(|| fuzzy(text, wanted))
+}
+
+fn trimmed(line: &str) -> String {
+    line.trim().to_owned()
+}
+
+/// The one place that fits when runs of blanks count as one.
+fn within_lines(text: &str, wanted: &str) -> Option<Range<usize>> {
+    let (wanted, _) = with_single_blanks(wanted);
+    if wanted.trim().is_empty() {
+        return None;
+    }
+    let (hay, places) = with_single_blanks(text);
+    let mut found = hay.match_indices(&wanted);
+    let (start, _) = found.next()?;
+    let end = start + wanted.len();
+    let only = found.next().is_none();
+    only.then(|| Some(*places.get(start)?..*places.get(end)?))?
+}
+
+/// A text with one blank for each run of them, and where each byte of it and its end come from.
+fn with_single_blanks(text: &str) -> (String, Vec<usize>) {
+    let mut out = String::with_capacity(text.len());
+    let mut places = Vec::with_capacity(text.len() + 1);
+    let mut after_blank = false;
+    for (at, c) in text.char_indices() {
+        let blank = matches!(c, ' ' | '\t');
+        if blank && after_blank {
+            continue;
+        }
+        after_blank = blank;
+        out.push(if blank { ' ' } else { c });
+        places.resize(out.len(), at);
+    }
+    places.push(text.len());
+    (out, places)
 }
 
 fn exact(text: &str, wanted: &str) -> Vec<Range<usize>> {
@@ -136,31 +210,35 @@ fn one_blank(line: &str) -> String {
 }
 
 /// Typographic characters as typed ones.
-fn plain(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c {
-            '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{2032}' => out.push('\''),
-            '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2033}' => out.push('"'),
-            '\u{2010}'..='\u{2015}' | '\u{2212}' => out.push('-'),
-            '\u{2026}' => out.push_str("..."),
-            '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => out.push(' '),
-            '\u{200b}' | '\u{feff}' => {}
-            other => out.push(other),
-        }
-    }
-    out
+fn plain(line: &str, em_dash: EmDash) -> String {
+    line.chars().map(|c| typed(c, em_dash)).collect()
 }
 
-fn unescape(text: &str) -> String {
+/// What people type for a character; empty for one without width.
+pub(super) fn typed(c: char, em_dash: EmDash) -> Cow<'static, str> {
+    Cow::Borrowed(match c {
+        '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{2032}' => "'",
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2033}' => "\"",
+        '\u{2014}' if em_dash == EmDash::Double => "--",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => "-",
+        '\u{2026}' => "...",
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => " ",
+        '\u{200b}' | '\u{feff}' => "",
+        other => return Cow::Owned(other.to_string()),
+    })
+}
+
+/// The text with escapes of these kinds resolved.
+pub(super) fn unescape(text: &str, which: Escapes) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let resolved = match (c, chars.peek()) {
-            ('\\', Some('n')) => '\n',
-            ('\\', Some('t')) => '\t',
-            ('\\', Some('r')) => '\r',
-            ('\\', Some(quote @ ('"' | '\'' | '\\'))) => *quote,
+        let resolved = match (which, c, chars.peek()) {
+            (Escapes::Quotes | Escapes::All, '\\', Some(quote @ ('"' | '\''))) => *quote,
+            (Escapes::Tabs | Escapes::All, '\\', Some('t')) => '\t',
+            (Escapes::All, '\\', Some('n')) => '\n',
+            (Escapes::All, '\\', Some('r')) => '\r',
+            (Escapes::All, '\\', Some('\\')) => '\\',
             _ => {
                 out.push(c);
                 continue;
@@ -172,7 +250,7 @@ fn unescape(text: &str) -> String {
     out
 }
 
-fn without_blank_ends(text: &str) -> String {
+pub(super) fn without_blank_ends(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     let is_full = |line: &&str| !line.trim().is_empty();
     let (Some(first), Some(last)) = (
@@ -249,29 +327,6 @@ fn likeness(block: &[PlacedLine<'_>], needle: &[&str]) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines in one edit")]
     let part = alike as f32 / full.max(1) as f32;
     part
-}
-
-/// The new text as it belongs at a place that was found with other indentation.
-pub(super) fn reindented(new: &str, wanted: &str, at: &str) -> String {
-    let Some((quoted, there)) = first_indents(wanted, at) else {
-        return new.to_owned();
-    };
-    if quoted == there {
-        return new.to_owned();
-    }
-    let lines = new.split('\n').map(|line| match line.strip_prefix(quoted) {
-        Some(rest) if !line.trim().is_empty() => format!("{there}{rest}"),
-        _ => line.to_owned(),
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn first_indents<'a>(wanted: &'a str, at: &'a str) -> Option<(&'a str, &'a str)> {
-    let indent = |text: &'a str| {
-        let line = text.split('\n').find(|line| !line.trim().is_empty())?;
-        line.get(..line.len() - line.trim_start().len())
-    };
-    Some((indent(wanted)?, indent(at)?))
 }
 
 /// The lines of the text that look most like the first line of the quoted piece, with neighbours

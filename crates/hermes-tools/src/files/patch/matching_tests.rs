@@ -31,7 +31,10 @@ fn each_rung_finds_what_those_above_miss() {
     );
     assert_eq!(
         place(text, "1;\\n    call(x, \\\"y\\\")"),
-        Some((MatchKind::Escapes, vec!["1;\n    call(x, \"y\")"]))
+        Some((
+            MatchKind::Escapes(Escapes::All),
+            vec!["1;\n    call(x, \"y\")"]
+        ))
     );
     assert_eq!(
         place(text, "\n\n  fn b() {}\n\n"),
@@ -39,7 +42,10 @@ fn each_rung_finds_what_those_above_miss() {
     );
     assert_eq!(
         place(text, "call(x, \u{201c}y\u{201d});"),
-        Some((MatchKind::Unicode, vec!["    call(x, \"y\");"]))
+        Some((
+            MatchKind::Unicode(EmDash::Single),
+            vec!["    call(x, \"y\");"]
+        ))
     );
     assert_eq!(
         place(text, "fn a() {\n    let xx = 1;\n    call(xx, \"y\")\n}"),
@@ -58,6 +64,10 @@ fn each_rung_finds_what_those_above_miss() {
             vec!["fn a() {\n    let x = 1;\n    call(x, \"y\");\n}"]
         ))
     );
+    assert_eq!(
+        place(text, "x  =  1"),
+        Some((MatchKind::Blanks, vec!["x = 1"]))
+    );
     assert_eq!(place(text, "something else"), None);
     assert_eq!(place(text, ""), None);
     assert_eq!(place(text, "\n\n\n\n"), None);
@@ -67,15 +77,6 @@ fn each_rung_finds_what_those_above_miss() {
 fn likeness_alone_never_chooses_between_two_places() {
     let text = "a {\n  one = 1\n  two = 2\n}\na {\n  one = 1\n  two = 3\n}\n";
     assert_eq!(find(text, "a {\n  onee = 1\n  two = 4\n}"), None);
-}
-
-#[test]
-fn new_text_takes_the_indentation_of_the_place() {
-    assert_eq!(
-        reindented("if y:\n  z()\n", "if x:\n  z()", "    if x:\n      z()"),
-        "    if y:\n      z()\n"
-    );
-    assert_eq!(reindented("b", "a", "a"), "b");
 }
 
 #[test]
@@ -97,4 +98,26 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn blanks_inside_of_lines_are_forgiven_in_one_place_only() {
+    let text = "a  =  b;\nx = call(a,\tb);\n";
+    assert_eq!(
+        place(text, "call(a,  b)"),
+        Some((MatchKind::Blanks, vec!["call(a,\tb)"]))
+    );
+    assert_eq!(place("f(a,  b); f(a,   b);", "f(a, b)"), None);
+}
+
+#[test]
+fn two_hyphens_match_a_long_dash() {
+    assert_eq!(
+        place("one\u{2014}two\n", "one--two"),
+        Some((MatchKind::Unicode(EmDash::Double), vec!["one\u{2014}two"]))
+    );
+    assert_eq!(
+        place("one\u{2014}two\n", "one-two"),
+        Some((MatchKind::Unicode(EmDash::Single), vec!["one\u{2014}two"]))
+    );
 }

@@ -4,6 +4,7 @@ mod apply;
 mod hunks;
 mod matching;
 mod plan;
+mod replacement;
 mod tool;
 
 pub use tool::PatchTool;

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::hunks::{FileChange, Hunk, parse};
-use super::matching::{MatchKind, TextMatches, find, nearest, reindented};
+use super::matching::{MatchKind, TextMatches, find, nearest};
+use super::replacement::Replacement;
+use crate::files::masks::refuse_masks;
+use crate::files::syntax::refuse_broken;
 use crate::files::text_file::{MAX_EDITED_BYTES, TextFile};
 use crate::files::write::cross_profile;
 use crate::filesystem::{FileOperations, Writing};
@@ -39,10 +42,22 @@ impl FileEdit {
 /// What a call would change; the error is a sentence.
 pub(super) fn plan(args: &Value, context: &CallContext) -> Result<Vec<FileEdit>, String> {
     let planner = Planner { args, context };
-    match args["mode"].as_str() {
+    let edits = match args["mode"].as_str() {
         Some("patch") => planner.patch(),
         _ => planner.replace(),
+    }?;
+    for edit in &edits {
+        let Some(after) = &edit.after else { continue };
+        // A file that moves may stay as it was under its old name.
+        let moved = || edits.iter().find(|other| other.after.is_none());
+        let before = edit.before.as_ref().or_else(|| moved()?.before.as_ref());
+        let before = before.map(|before| before.text.as_str());
+        if args["force"] != Value::Bool(true) {
+            refuse_broken(&edit.shown, &edit.target, before, after)?;
+        }
+        refuse_masks(&edit.shown, before, after, &context.redactor)?;
     }
+    Ok(edits)
 }
 
 struct Planner<'a> {
@@ -78,7 +93,11 @@ impl Planner<'_> {
                 found.ranges.len()
             ));
         }
-        let after = replaced(text, &found, &old, &new);
+        let replacement = Replacement {
+            old: &old,
+            new: &new,
+        };
+        let after = replaced(text, &found, replacement)?;
         Ok(vec![FileEdit::of(path, before, Some(after))])
     }
 
@@ -197,7 +216,11 @@ fn with_hunk(text: &str, hunk: &Hunk) -> Result<String, String> {
             }
         }
     }
-    Ok(replaced(text, &found, &hunk.old, &hunk.new))
+    let replacement = Replacement {
+        old: &hunk.old,
+        new: &hunk.new,
+    };
+    replaced(text, &found, replacement)
 }
 
 /// Where the line after the hint starts.
@@ -217,8 +240,12 @@ fn after_hint(text: &str, hint: &str) -> Option<usize> {
     like
 }
 
-fn replaced(text: &str, found: &TextMatches, old: &str, new: &str) -> String {
-    let mut out = String::with_capacity(text.len() + new.len());
+fn replaced(
+    text: &str,
+    found: &TextMatches,
+    replacement: Replacement<'_>,
+) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len() + replacement.new.len());
     let mut done = 0;
     for range in &found.ranges {
         let (Some(before), Some(piece)) = (text.get(done..range.start), text.get(range.clone()))
@@ -226,10 +253,7 @@ fn replaced(text: &str, found: &TextMatches, old: &str, new: &str) -> String {
             continue;
         };
         out.push_str(before);
-        let new = match found.kind {
-            MatchKind::Exact | MatchKind::Escapes => new.to_owned(),
-            _ => reindented(new, old, piece),
-        };
+        let new = replacement.at(text, piece, found.kind)?;
         // Without its own line end the last quoted line was matched without one.
         let kept_end =
             !piece.ends_with('\n') && new.ends_with('\n') && found.kind != MatchKind::Exact;
@@ -241,7 +265,7 @@ fn replaced(text: &str, found: &TextMatches, old: &str, new: &str) -> String {
         done = range.end;
     }
     out.push_str(text.get(done..).unwrap_or_default());
-    out
+    Ok(out)
 }
 
 fn no_match(path: &str, text: &str, old: &str) -> String {

@@ -6,7 +6,7 @@ use similar::TextDiff;
 use super::apply::apply;
 use super::plan::{FileEdit, plan};
 use crate::argument::{ArgKind, Argument};
-use crate::files::lint::lint;
+use crate::files::syntax::{FORCE, lint};
 use crate::files::write::{CROSS_PROFILE, verdict_of};
 use crate::result::error;
 use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
@@ -19,7 +19,8 @@ const SPEC: ToolSpec = ToolSpec {
      unique unless replace_all is true. Mode 'patch' changes several files at once, all or \
      none: '*** Begin Patch', then per file '*** Update File: path' with lines starting with \
      ' ', '-' or '+', '*** Add File: path' with '+' lines, or '*** Delete File: path', then \
-     '*** End Patch'. Use this instead of sed. The result has the diff.",
+     '*** End Patch'. Use this instead of sed. The result has the diff. An edit after which JSON, \
+     YAML, TOML or Python would no longer parse is refused.",
     arguments: &[
         Argument::text("path", "File to change, in mode 'replace'."),
         Argument::text("old_string", "Text to replace, quoted from the file."),
@@ -32,6 +33,7 @@ const SPEC: ToolSpec = ToolSpec {
         ),
         Argument::text("patch", "The patch, in mode 'patch'."),
         CROSS_PROFILE,
+        FORCE,
     ],
     reach: ToolReach::ChangesPath,
     ..ToolSpec::DEFAULT
