@@ -51,6 +51,18 @@ pub enum DockerError {
     /// Settings that are wrong, contradict each other or make no container.
     #[error("{message}")]
     Settings { message: String, hint: String },
+    /// Containers of an image end as soon as they have started.
+    #[error(
+        "containers of image {image} end as soon as they start{}{}",
+        code.map(|code| format!(" (exit code {code})")).unwrap_or_default(),
+        last_output(lines)
+    )]
+    EndsAtOnce {
+        image: String,
+        code: Option<i64>,
+        /// What the last of them printed.
+        lines: Vec<String>,
+    },
     /// A directory of the sandbox could not be prepared.
     #[error("{message}")]
     Files {
@@ -60,6 +72,13 @@ pub enum DockerError {
     /// A live process uses the sandbox.
     #[error("sandbox {task} is in use by a running Hermes process")]
     InUse { task: String },
+}
+
+fn last_output(lines: &[String]) -> String {
+    match lines {
+        [] => "; it printed nothing".to_owned(),
+        lines => format!("; its last output: {}", lines.join(" | ")),
+    }
 }
 
 impl DockerError {
@@ -86,6 +105,10 @@ impl DockerError {
                 "set terminal.docker_require_limits to false to run without limits"
             }
             Self::Settings { hint, .. } => hint,
+            Self::EndsAtOnce { .. } => {
+                "set terminal.docker_image to an image whose entry point runs the command it is \
+                 given, or add \"--entrypoint=\" to terminal.docker_extra_args"
+            }
             Self::Files { hint, .. } => return hint.clone(),
             Self::InUse { .. } => "stop that process first",
         };

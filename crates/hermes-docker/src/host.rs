@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::engine::{Engine, EngineInfo};
 use super::error::Result;
@@ -14,6 +14,7 @@ use super::host_paths::HostPaths;
 use super::owner::Owner;
 use super::plan::{HostFacts, SandboxPlan, SandboxRequest};
 use super::settings::DockerSettings;
+use super::sweep::Sweep;
 use super::teardown::Teardown;
 use hermes_terminal::environment::LiveEnvironment;
 
@@ -41,8 +42,7 @@ pub struct DockerHost {
     pub(crate) is_without_init: AtomicBool,
     /// Whether the engine's disk can be limited, once asked.
     pub(crate) quota: OnceLock<bool>,
-    /// Set once the sweep has begun.
-    pub(crate) has_swept: AtomicBool,
+    pub(crate) sweep: Arc<Sweep>,
 }
 
 impl std::fmt::Debug for DockerHost {
@@ -76,7 +76,7 @@ impl DockerHost {
             is_without_limits: AtomicBool::new(false),
             is_without_init: AtomicBool::new(false),
             quota: OnceLock::new(),
-            has_swept: AtomicBool::new(false),
+            sweep: Arc::default(),
         }))
     }
 
@@ -101,9 +101,14 @@ impl DockerHost {
     }
 
     /// Waits until every container that this process gave up is gone. After `limit` what is left is
-    /// handed to detached calls of the engine, and the answer is `false`.
+    /// handed to detached calls of the engine, and the answer is `false`. The sweep of old
+    /// containers comes to its end as well, or leaves the rest to the next command.
     pub fn finish(&self, limit: Duration) -> bool {
-        self.teardown.finish(limit)
+        let deadline = Instant::now() + limit;
+        let all_gone = self.teardown.finish(limit);
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.sweep.finish(left);
+        all_gone
     }
 
     /// Arguments of the settings that weaken sandboxes, as the user wrote them.
@@ -165,6 +170,9 @@ impl DockerHost {
     pub(crate) fn tell(&self, plan: &SandboxPlan) {
         for warning in &plan.warnings {
             self.warn_once(warning);
+        }
+        for notice in &self.settings.notices {
+            self.notice_once(notice);
         }
         let weakenings = self.weakenings();
         if !weakenings.is_empty() {

@@ -63,8 +63,11 @@ pub struct ContainerFacts {
     /// The engine's word for its state.
     pub state_word: String,
     pub created_at: Option<String>,
+    /// When it was started last; `None` if it never was.
+    pub started_at: Option<String>,
     /// When it ended last; `None` if it never did.
     pub finished_at: Option<String>,
+    pub exit_code: Option<i64>,
     /// The image as it was asked for.
     pub image: String,
     pub labels: BTreeMap<String, String>,
@@ -94,6 +97,7 @@ impl ContainerFacts {
         let texts_at = |path: &str| list(value.pointer(path)).filter_map(text);
         let number_at = |path: &str| value.pointer(path).and_then(Value::as_i64);
         let flag_at = |path: &str| value.pointer(path).and_then(Value::as_bool);
+        let time_at = |path: &str| text_at(path).filter(|time| !time.starts_with("0001-01-01"));
         let labels = value.pointer("/Config/Labels").and_then(Value::as_object);
         let name = text_at("/Name").unwrap_or_default();
         Some(Self {
@@ -101,8 +105,9 @@ impl ContainerFacts {
             name: name.trim_start_matches('/').to_owned(),
             state_word: text_at("/State/Status").unwrap_or_default(),
             created_at: text_at("/Created"),
-            finished_at: text_at("/State/FinishedAt")
-                .filter(|time| !time.starts_with("0001-01-01")),
+            started_at: time_at("/State/StartedAt"),
+            finished_at: time_at("/State/FinishedAt"),
+            exit_code: number_at("/State/ExitCode"),
             image: text_at("/Config/Image")
                 .or_else(|| text_at("/ImageName"))
                 .unwrap_or_default(),

@@ -37,6 +37,7 @@ mod settings;
 mod skill_mirror;
 mod socket;
 mod suspects;
+mod sweep;
 mod teardown;
 mod usage;
 mod volumes;

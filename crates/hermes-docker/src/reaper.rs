@@ -1,84 +1,45 @@
 //! Removing containers that nobody will come back to.
 //!
-//! Runs once per process, after the sandbox in use was found, beside the first command and never in
-//! its way. Touches only what belongs to this profile and home, has ended long ago, was never
-//! started, or was owned by a process that is provably gone. Every doubt leaves a container alone.
+//! One pass, bounded in time: it looks at what there is, then removes. Touches only what belongs to
+//! this profile and home, has ended long ago, was never started, or was owned by a process that is
+//! provably gone. Every doubt leaves a container alone. What a pass has no time for is written down,
+//! and the next one begins with it.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use super::host::DockerHost;
+use super::inspect::ContainerFacts;
 use super::labels;
 use super::owner::{Owner, lives};
+use super::sweep::Sweep;
 
 const LIST_LIMIT: Duration = Duration::from_secs(15);
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 const REMOVE_LIMIT: Duration = Duration::from_secs(30);
+/// How long a pass may take, not counting the time it lets others go first.
+pub(crate) const PASS_LIMIT: Duration = Duration::from_secs(2);
 /// Shorter lifetimes would take a container between two uses.
 const SHORTEST_LIFETIME: Duration = Duration::from_mins(1);
-
-/// Begins the sweep if it is wanted and has not been made by this process.
-pub(crate) fn sweep_in_background(host: &Arc<DockerHost>) {
-    if !host.settings.orphan_reaper || host.has_swept.swap(true, Ordering::SeqCst) {
-        return;
-    }
-    let worker = Arc::clone(host);
-    let started = std::thread::Builder::new()
-        .name("sandbox-reaper".to_owned())
-        .spawn(move || sweep(&worker));
-    if let Err(error) = started {
-        tracing::debug!(%error, "could not sweep old containers");
-    }
-}
+/// More than a pass could ever leave.
+const MOST_RECORDED: usize = 64 * 1024;
 
 /// Removes what nobody will come back to, and says how much that was.
 pub fn sweep(host: &DockerHost) -> usize {
-    let reaped = sweep_exited(host) + sweep_unstarted(host) + sweep_ownerless(host);
-    if reaped > 0 {
-        tracing::info!(reaped, "old containers removed");
-    }
-    reaped
+    Pass::new(host, None).all()
+}
+
+/// The same for a process that has more urgent things to do: `sweep` says when to remove.
+pub(crate) fn sweep_behind(host: &DockerHost, sweep: &Sweep) -> usize {
+    Pass::new(host, Some(sweep)).all()
 }
 
 /// How long ago a container must have ended.
 pub fn threshold(lifetime: Duration) -> Duration {
     2 * lifetime.max(SHORTEST_LIFETIME)
-}
-
-/// Removes containers of this profile that ended long ago.
-fn sweep_exited(host: &DockerHost) -> usize {
-    let profile = labels::sanitize(&host.facts.profile);
-    let profile = format!("label={}={profile}", labels::PROFILE);
-    let format = format!(
-        "{{{{.State.FinishedAt}}}}\t{{{{.State.Status}}}}\t{{{{index .Config.Labels \"{}\"}}}}",
-        labels::HOME
-    );
-    let home = labels::home_key(&host.facts.hermes_home);
-    let filters = ["status=exited", &profile];
-    reap(host, &filters, &format, |id, [finished, state, of_home]| {
-        // Started again since it was listed, or of another home.
-        let is_ours = of_home.is_empty() || of_home == home;
-        if !is_ours || !(state.is_empty() || state == "exited") {
-            return None;
-        }
-        let seconds = old_age(host, &finished)?.as_secs();
-        Some(format!(
-            "orphan container {id} (exited {seconds} seconds ago)"
-        ))
-    })
-}
-
-/// Removes containers of this home that were made long ago and never started.
-fn sweep_unstarted(host: &DockerHost) -> usize {
-    let format = "{{.Created}}\t{{.State.Status}}\t";
-    let filters = [&of_home(host), "status=created"];
-    reap(host, &filters, format, |id, [created, state, _]| {
-        old_age(host, &created).filter(|_| state == "created")?;
-        Some(format!("container {id} that never started"))
-    })
 }
 
 /// Removes containers of this home whose process is provably gone, if sweeping is wanted; says how
@@ -87,66 +48,215 @@ pub fn sweep_ownerless(host: &DockerHost) -> usize {
     if !host.settings.orphan_reaper {
         return 0;
     }
-    let Some(me) = &host.owner else { return 0 };
-    let format = format!("{{{{index .Config.Labels \"{}\"}}}}\t\t", labels::OWNER);
-    let owned = format!("label={}", labels::OWNER);
-    let filters = [&of_home(host), "status=running", &owned];
-    reap(host, &filters, &format, |id, [owner, _, _]| {
-        let is_dead = Owner::parse(&owner)?.is_dead(me, lives);
-        is_dead.then(|| format!("container {id}: its process is gone"))
-    })
+    let mut pass = Pass::new(host, None);
+    pass.look_at_ownerless();
+    pass.remove()
 }
 
-fn of_home(host: &DockerHost) -> String {
-    let home = labels::home_key(&host.facts.hermes_home);
-    format!("label={}={home}", labels::HOME)
+/// A container to remove.
+struct Condemned {
+    id: String,
+    what: String,
+    /// Whether it goes even if it runs.
+    by_force: bool,
 }
 
-/// Removes the containers that pass the filters and, by three of their fields, are told what they
-/// are; says how many went.
-fn reap(
-    host: &DockerHost,
-    filters: &[&str],
-    format: &str,
-    describe: impl Fn(&str, [String; 3]) -> Option<String>,
-) -> usize {
-    let agent = format!("label={}=1", labels::AGENT);
-    let mut args = vec!["ps", "-a", "--filter", &agent];
-    args.extend(filters.iter().flat_map(|filter| ["--filter", filter]));
-    args.extend(["--format", "{{.ID}}"]);
-    let listed = host
-        .engine
-        .demand("listing old containers", &args, LIST_LIMIT);
-    let listed = listed.unwrap_or_else(|error| {
-        tracing::debug!("{error}");
-        String::new()
-    });
-    let mut reaped = 0;
-    for id in listed.lines().map(str::trim).filter(|id| is_id(id)) {
-        let short: String = id.chars().take(12).collect();
-        let fields = look(host, id, format);
-        let Some(what) = fields.and_then(|fields| describe(&short, fields)) else {
-            continue;
-        };
-        let removal = ["rm", "-f", id];
-        match host.engine.demand("removing it", &removal, REMOVE_LIMIT) {
-            Ok(_) => {
-                tracing::info!("Reaped {what}");
-                reaped += 1;
-            }
-            Err(error) => tracing::debug!("{what} stays: {error}"),
+/// Which containers to look at, and what of them.
+struct Question<'a> {
+    /// Besides the label of all our containers.
+    labels: &'a [(&'a str, &'a str)],
+    status: &'static str,
+    /// Template of the three fields for the engine's program.
+    format: &'a str,
+    /// The same three fields.
+    fields: fn(&ContainerFacts) -> [String; 3],
+    by_force: bool,
+}
+
+/// One pass over the containers of a home.
+struct Pass<'a> {
+    host: &'a DockerHost,
+    sweep: Option<&'a Sweep>,
+    deadline: Instant,
+    /// What the pass before had no time for.
+    recorded: BTreeSet<String>,
+    condemned: Vec<Condemned>,
+    /// What there was no time for.
+    rest: Vec<String>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(host: &'a DockerHost, sweep: Option<&'a Sweep>) -> Self {
+        Self {
+            host,
+            sweep,
+            deadline: Instant::now() + PASS_LIMIT,
+            recorded: read_record(host),
+            condemned: Vec::new(),
+            rest: Vec::new(),
         }
     }
-    reaped
+
+    fn all(mut self) -> usize {
+        self.look_at_exited();
+        self.look_at_unstarted();
+        self.look_at_ownerless();
+        self.remove()
+    }
+
+    /// Containers of this profile that ended long ago.
+    fn look_at_exited(&mut self) {
+        let host = self.host;
+        let profile = labels::sanitize(&host.facts.profile);
+        let home = labels::home_key(&host.facts.hermes_home);
+        let format = format!(
+            "{{{{.State.FinishedAt}}}}\t{{{{.State.Status}}}}\t{{{{index .Config.Labels \"{}\"}}}}",
+            labels::HOME
+        );
+        let question = Question {
+            labels: &[(labels::PROFILE, &profile)],
+            status: "exited",
+            format: &format,
+            fields: |facts| {
+                let home = facts.label(labels::HOME).unwrap_or_default();
+                let finished = facts.finished_at.clone().unwrap_or_default();
+                [finished, facts.state_word.clone(), home.to_owned()]
+            },
+            by_force: false,
+        };
+        self.look(&question, |id, [finished, state, of_home]| {
+            // Started again since it was listed, or of another home.
+            let is_ours = of_home.is_empty() || of_home == home;
+            if !is_ours || !(state.is_empty() || state == "exited") {
+                return None;
+            }
+            let seconds = old_age(host, &finished)?.as_secs();
+            Some(format!(
+                "orphan container {id} (exited {seconds} seconds ago)"
+            ))
+        });
+    }
+
+    /// Containers of this home that were made long ago and never started.
+    fn look_at_unstarted(&mut self) {
+        let host = self.host;
+        let home = labels::home_key(&host.facts.hermes_home);
+        let question = Question {
+            labels: &[(labels::HOME, &home)],
+            status: "created",
+            format: "{{.Created}}\t{{.State.Status}}\t",
+            fields: |facts| {
+                let created = facts.created_at.clone().unwrap_or_default();
+                [created, facts.state_word.clone(), String::new()]
+            },
+            by_force: false,
+        };
+        self.look(&question, |id, [created, state, _]| {
+            old_age(host, &created).filter(|_| state == "created")?;
+            Some(format!("container {id} that never started"))
+        });
+    }
+
+    /// Containers of this home whose process is provably gone.
+    fn look_at_ownerless(&mut self) {
+        let Some(me) = &self.host.owner else { return };
+        let home = labels::home_key(&self.host.facts.hermes_home);
+        let format = format!("{{{{index .Config.Labels \"{}\"}}}}\t\t", labels::OWNER);
+        let question = Question {
+            labels: &[(labels::HOME, &home), (labels::OWNER, "")],
+            status: "running",
+            format: &format,
+            fields: |facts| {
+                let owner = facts.label(labels::OWNER).unwrap_or_default();
+                [owner.to_owned(), String::new(), String::new()]
+            },
+            by_force: true,
+        };
+        self.look(&question, |id, [owner, _, _]| {
+            let is_dead = Owner::parse(&owner)?.is_dead(me, lives);
+            is_dead.then(|| format!("container {id}: its process is gone"))
+        });
+    }
+
+    /// Condemns the containers that, by three of their fields, are told what they are.
+    fn look(
+        &mut self,
+        question: &Question<'_>,
+        describe: impl Fn(&str, [String; 3]) -> Option<String>,
+    ) {
+        let Some(limit) = self.left(LIST_LIMIT) else {
+            return;
+        };
+        let mut ids = self
+            .host
+            .engine
+            .ids(question.labels, question.status, limit);
+        ids.retain(|id| is_id(id));
+        // Stable: what waited longest comes first, the rest in the engine's order.
+        ids.sort_by_key(|id| !self.recorded.contains(id));
+        for id in ids {
+            let Some(limit) = self.left(LOOK_LIMIT) else {
+                self.rest.push(id);
+                continue;
+            };
+            let fields = fields_of(self.host, &id, question, limit);
+            let short: String = id.chars().take(12).collect();
+            if let Some(what) = fields.and_then(|fields| describe(&short, fields)) {
+                self.condemned.push(Condemned {
+                    id,
+                    what,
+                    by_force: question.by_force,
+                });
+            }
+        }
+    }
+
+    /// Removes what was condemned, as far as time allows, and says how many went.
+    fn remove(mut self) -> usize {
+        let mut reaped = 0;
+        for condemned in std::mem::take(&mut self.condemned) {
+            let Condemned { id, what, by_force } = condemned;
+            let waiting = Instant::now();
+            let may_remove = self.sweep.is_none_or(Sweep::may_remove);
+            self.deadline += waiting.elapsed();
+            let Some(limit) = self.left(REMOVE_LIMIT).filter(|_| may_remove) else {
+                self.rest.push(id);
+                continue;
+            };
+            match self.host.engine.remove(&id, by_force, limit) {
+                Ok(()) => {
+                    tracing::info!("Reaped {what}");
+                    reaped += 1;
+                }
+                Err(error) => tracing::debug!("{what} stays: {error}"),
+            }
+        }
+        write_record(self.host, &self.rest, !self.recorded.is_empty());
+        if reaped > 0 {
+            tracing::info!(reaped, "old containers removed");
+        }
+        reaped
+    }
+
+    /// The time for one more call; `None` if there is none.
+    fn left(&self, usual: Duration) -> Option<Duration> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then(|| left.min(usual))
+    }
 }
 
 /// Three fields of a container; `None` if they cannot be read.
-fn look(host: &DockerHost, id: &str, format: &str) -> Option<[String; 3]> {
-    let args = ["inspect", "--format", format, id];
-    let printed = host
-        .engine
-        .demand("looking at it", &args, LOOK_LIMIT)
-        .ok()?;
+fn fields_of(
+    host: &DockerHost,
+    id: &str,
+    question: &Question<'_>,
+    limit: Duration,
+) -> Option<[String; 3]> {
+    if let Some(shown) = host.engine.socket().and_then(|socket| socket.inspect(id)) {
+        return ContainerFacts::read(&shown).map(|facts| (question.fields)(&facts));
+    }
+    let args = ["inspect", "--format", question.format, id];
+    let printed = host.engine.demand("looking at it", &args, limit).ok()?;
     let line = printed.trim_end_matches(['\n', '\r']);
     let mut fields = line.split('\t').map(|field| {
         let field = field.trim();
@@ -155,6 +265,40 @@ fn look(host: &DockerHost, id: &str, format: &str) -> Option<[String; 3]> {
     });
     let mut next = || fields.next().unwrap_or_default();
     Some([next(), next(), next()])
+}
+
+/// The list that one pass leaves to the next.
+fn record(host: &DockerHost) -> PathBuf {
+    host.sandboxes().join(".orphans")
+}
+
+fn read_record(host: &DockerHost) -> BTreeSet<String> {
+    let most = u64::try_from(MOST_RECORDED).unwrap_or(u64::MAX);
+    let text = hermes_fs::read_text_capped(&record(host), most).unwrap_or_default();
+    let ids = text.lines().map(str::trim).filter(|id| is_id(id));
+    ids.map(str::to_owned).collect()
+}
+
+fn write_record(host: &DockerHost, rest: &[String], was_there: bool) {
+    let path = record(host);
+    let written = if rest.is_empty() {
+        if !was_there {
+            return;
+        }
+        hermes_fs::remove_file(&path)
+    } else {
+        tracing::info!(
+            left = rest.len(),
+            "old containers are left to the next command"
+        );
+        let mut text = rest.join("\n");
+        text.push('\n');
+        hermes_fs::create_dir_all(&host.sandboxes(), 0o700)
+            .and_then(|()| hermes_fs::write_atomic(&path, text.as_bytes(), 0o600))
+    };
+    if let Err(error) = written {
+        tracing::debug!(%error, "could not record which old containers are left");
+    }
 }
 
 /// How long ago, if that is long enough.

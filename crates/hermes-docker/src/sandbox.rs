@@ -10,16 +10,19 @@ use std::time::{Duration, Instant};
 use super::attach::{Container, Found, is_meant, probe, wake};
 use super::create::{Made, make};
 use super::diagnose::diagnose;
-use super::error::Result;
+use super::engine::Engine;
+use super::error::{DockerError, Result};
 use super::host::DockerHost;
 use super::host_access::host_access;
 use super::identity::SandboxIdentity;
-use super::inspect::State;
+use super::inspect::{ContainerFacts, State};
+use super::labels;
 use super::mounts::PathMap;
 use super::plan::{SandboxPlan, SandboxRequest};
+use super::queries::Presence;
+use super::reaper::parse_time;
 use super::session_env::session_variables;
 use super::usage::Usage;
-use super::{labels, reaper};
 use hermes_terminal::remote::{Launch, SessionVariable, Transport, TransportError, Trouble};
 
 /// How long a name may be held by a container that is going away.
@@ -27,6 +30,11 @@ const NAME_PATIENCE: Duration = Duration::from_secs(10);
 /// Containers of the past whose end still explains a failure.
 const REMEMBERED: usize = 8;
 const POLL: Duration = Duration::from_millis(100);
+/// A container that ran for less than this may be one that cannot run.
+const EARLY: Duration = Duration::from_secs(5);
+/// How long such a container is watched when it has been started again.
+const WATCH: Duration = Duration::from_secs(1);
+const REMOVE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Whether a container goes when its sandbox is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +68,24 @@ struct Progress {
     ended: u64,
     /// How the last of them failed.
     failed: Option<TransportError>,
+}
+
+impl Progress {
+    /// The container in use is gone, stopped or paused, unless another one is in use by now.
+    fn lose(&mut self, container: &Container) {
+        if self.container.as_ref() != Some(container) {
+            return;
+        }
+        self.container = None;
+        self.earlier.insert(0, container.clone());
+        self.earlier.truncate(REMEMBERED);
+        self.lost = Some(container.clone());
+    }
+
+    /// Whether the trouble is that of a container that is known to be gone.
+    fn knew(&self, of: impl Fn(&Container) -> Trouble) -> bool {
+        self.earlier.iter().any(|known| of(known) == Trouble::Gone)
+    }
 }
 
 impl std::fmt::Debug for DockerSandbox {
@@ -131,23 +157,6 @@ impl DockerSandbox {
         self.host.teardown.begin(&container.id);
     }
 
-    /// A container of this process alone that was only paused. One that ended is given up; those that
-    /// are shared are found by their labels.
-    fn revived(&self, plan: &SandboxPlan, lost: Container) -> Option<Container> {
-        if plan.is_shared {
-            return None;
-        }
-        let facts = self.host.engine.inspect(&[&lost.id]).unwrap_or_default();
-        if let Some(facts) = facts.first()
-            && facts.state() == State::Paused
-            && wake(&self.host, &facts.id, State::Paused)
-        {
-            return Some(lost);
-        }
-        self.host.teardown.begin(&lost.id);
-        None
-    }
-
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,19 +166,73 @@ impl DockerSandbox {
         let plan = self.host.plan(&self.request)?;
         self.host.tell(&plan);
         let lost = self.lock().lost.take();
-        let container = match lost.and_then(|lost| self.revived(&plan, lost)) {
-            Some(revived) => revived,
-            None => find_or_make(&self.host, &plan)?,
+        let container = match lost {
+            Some(lost) => self.recover(&plan, &lost)?,
+            None => self.find_or_make(&plan)?,
         };
         hermes_fs::create_dir_all(&plan.sandbox_directory, 0o700)?;
         self.usage.hold();
         self.usage.touch();
-        reaper::sweep_in_background(&self.host);
         Ok((plan, container))
+    }
+
+    /// A container instead of one that was lost. What ends as soon as it starts is replaced once.
+    fn recover(&self, plan: &SandboxPlan, lost: &Container) -> Result<Container> {
+        let engine = &self.host.engine;
+        let id = lost.id.as_str();
+        let facts = engine.inspect(&[id]).unwrap_or_default();
+        let facts = facts.first();
+        // One that is shared is found by its labels, whatever its state.
+        if !plan.is_shared {
+            if facts.is_some_and(|facts| facts.state() == State::Paused)
+                && wake(&self.host, id, State::Paused)
+            {
+                return Ok(lost.clone());
+            }
+            self.host.teardown.begin(id);
+        }
+        let has_ended_early = facts.is_some_and(ended_early);
+        let mut container = self.find_or_make(plan)?;
+        if !has_ended_early {
+            return Ok(container);
+        }
+        let mut end = stays_up(engine, &container.id);
+        if end.is_some() && container.id == id {
+            self.host
+                .notice_once("the sandbox ended as soon as it was started; it is replaced");
+            self.discard(id);
+            container = self.find_or_make(plan)?;
+            end = stays_up(engine, &container.id);
+        }
+        let Some(end) = end else {
+            return Ok(container);
+        };
+        let error = DockerError::EndsAtOnce {
+            image: end.image.unwrap_or_else(|| plan.image.clone()),
+            code: end.code,
+            lines: engine.last_lines(&container.id),
+        };
+        // The next command begins anew, perhaps with another image.
+        self.discard(&container.id);
+        Err(error)
+    }
+
+    fn discard(&self, id: &str) {
+        if let Err(error) = self.host.engine.remove(id, true, REMOVE_LIMIT) {
+            tracing::warn!(container = id, %error, "a container that ended may be left behind");
+        }
+    }
+
+    /// The sandbox that is there comes before the sweep: stopped long ago it is used again, not
+    /// removed.
+    fn find_or_make(&self, plan: &SandboxPlan) -> Result<Container> {
+        let found = find_or_make(&self.host, plan);
+        self.host.sweep.behind_first_command(&self.host);
+        found
     }
 }
 
-fn find_or_make(host: &DockerHost, plan: &SandboxPlan) -> Result<Container> {
+fn find_or_make(host: &Arc<DockerHost>, plan: &SandboxPlan) -> Result<Container> {
     let mut name = SandboxIdentity::random_name();
     if plan.is_shared {
         match probe(host, plan) {
@@ -178,6 +241,7 @@ fn find_or_make(host: &DockerHost, plan: &SandboxPlan) -> Result<Container> {
             Found::Unusable => {}
         }
     }
+    host.sweep.before_creation(host);
     let deadline = Instant::now() + NAME_PATIENCE;
     loop {
         if let Made::Container(id) = make(host, plan, &name)? {
@@ -210,6 +274,46 @@ fn is_worth_waiting_for(host: &DockerHost, plan: &SandboxPlan, name: &str) -> bo
     facts
         .first()
         .is_none_or(|facts| facts.state() == State::Leaving || is_meant(plan, facts))
+}
+
+/// How a container ended.
+struct End {
+    image: Option<String>,
+    code: Option<i64>,
+}
+
+/// Whether a container has ended, and that as soon as it had started.
+fn ended_early(facts: &ContainerFacts) -> bool {
+    if facts.state() != State::Exited {
+        return false;
+    }
+    let time = |text: &Option<String>| parse_time(text.as_deref()?);
+    let (Some(started), Some(finished)) = (time(&facts.started_at), time(&facts.finished_at))
+    else {
+        return false;
+    };
+    // A negative time is that of a container that was started again.
+    Duration::try_from(finished.duration_since(started)).is_ok_and(|ran| ran < EARLY)
+}
+
+/// Watches a container for a while; says how it ended, if it did. What cannot be asked is running.
+fn stays_up(engine: &Engine, id: &str) -> Option<End> {
+    let deadline = Instant::now() + WATCH;
+    loop {
+        let facts = engine.inspect(&[id]).unwrap_or_default();
+        let ended =
+            |facts: &&ContainerFacts| matches!(facts.state(), State::Exited | State::Leaving);
+        if let Some(facts) = facts.first().filter(ended) {
+            return Some(End {
+                image: Some(facts.image.clone()).filter(|image| !image.is_empty()),
+                code: facts.exit_code,
+            });
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(POLL);
+    }
 }
 
 impl Drop for DockerSandbox {
@@ -295,20 +399,33 @@ impl Transport for DockerSandbox {
     fn diagnose(&self, exit_code: Option<i32>, stderr: &str) -> Trouble {
         let of = |known: &Container| diagnose(&known.id, &known.name, exit_code, stderr);
         let mut state = self.lock();
-        let trouble = match &state.container {
-            Some(container) => of(container),
-            None => diagnose("", "", exit_code, stderr),
+        let Some(container) = state.container.clone() else {
+            let trouble = diagnose("", "", exit_code, stderr);
+            return if state.knew(&of) {
+                Trouble::Gone
+            } else {
+                trouble
+            };
         };
+        let trouble = of(&container);
         if trouble == Trouble::Gone {
-            state.lost = state.container.take();
-            if let Some(lost) = state.lost.clone() {
-                state.earlier.insert(0, lost);
-                state.earlier.truncate(REMEMBERED);
-            }
+            state.lose(&container);
             return Trouble::Gone;
         }
-        if state.earlier.iter().any(|known| of(known) == Trouble::Gone) {
+        if state.knew(&of) {
             return Trouble::Gone;
+        }
+        drop(state);
+        // With its container a client ends without a word from the engine.
+        if matches!(&trouble, Trouble::Final(error) if !error.is_missing_part) {
+            let is_over = matches!(
+                self.host.engine.presence(&container.id),
+                Some(Presence::Missing | Presence::There(State::Exited | State::Leaving))
+            );
+            if is_over {
+                self.lock().lose(&container);
+                return Trouble::Gone;
+            }
         }
         trouble
     }

@@ -1,8 +1,8 @@
 //! Settings of the container backend, typed.
 //!
 //! Read only when this backend is chosen: stale values must not bother anyone else. A value that
-//! cannot be is an error here, in one line that names it; an entry of a list that cannot be is a
-//! warning, and the rest counts.
+//! cannot be is an error here, in one line that names it. Where the reference goes on with a value
+//! of its own, so do we, and say so; an entry of a list that cannot be is left out with a warning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,12 @@ use hermes_config::dotenv::is_valid_name;
 use serde_json::Value;
 
 use super::error::{DockerError, Result};
+
+const PERSIST: &str = "docker_persist_across_processes";
+const REAPER: &str = "docker_orphan_reaper";
+/// Settings for which the reference has a meaning whatever their value.
+const SWITCHES: [&str; 2] = [PERSIST, REAPER];
+const DEFAULT_LIFETIME: Duration = Duration::from_mins(5);
 
 /// What to do with a container that was made with other settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +99,8 @@ pub struct DockerSettings {
     pub init: InitMode,
     /// Entries that were left out, one sentence each.
     pub warnings: Vec<String>,
+    /// Values that another one stands in for, one sentence each; people are shown these.
+    pub notices: Vec<String>,
 }
 
 impl DockerSettings {
@@ -108,14 +116,12 @@ impl DockerSettings {
                 });
             }
         }
-        let mut warnings = Vec::new();
-        let read = Reader {
+        let reader = Reader {
             config,
-            warnings: &mut warnings,
+            warnings: Vec::new(),
+            notices: Vec::new(),
         };
-        let mut settings = read.all()?;
-        settings.warnings = warnings;
-        Ok(settings)
+        reader.all()
     }
 
     /// The directory of one sandbox: its home, its workspace, when it was last used.
@@ -135,6 +141,9 @@ fn is_about_containers(key: &str) -> bool {
     let Some(name) = key.strip_prefix("terminal.") else {
         return false;
     };
+    if SWITCHES.contains(&name) {
+        return false;
+    }
     name.starts_with("docker_")
         || name.starts_with("container_")
         || ["credential_files", "sandbox_dir", "persistent_shell"].contains(&name)
@@ -142,7 +151,8 @@ fn is_about_containers(key: &str) -> bool {
 
 struct Reader<'a> {
     config: &'a Config,
-    warnings: &'a mut Vec<String>,
+    warnings: Vec<String>,
+    notices: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -175,8 +185,8 @@ impl Reader<'_> {
             mount_cwd: flag("docker_mount_cwd_to_workspace"),
             run_as_host_user: flag("docker_run_as_host_user"),
             network: flag("docker_network"),
-            persist_across_processes: flag("docker_persist_across_processes"),
-            orphan_reaper: flag("docker_orphan_reaper"),
+            persist_across_processes: self.switch(PERSIST),
+            orphan_reaper: self.switch(REAPER),
             cpus: config.number("terminal.container_cpu").unwrap_or(1.0),
             memory_mb: int("container_memory", 5120),
             disk_mb: int("container_disk", 51200),
@@ -188,7 +198,7 @@ impl Reader<'_> {
             } else {
                 expanded(sandbox_dir, config, home)
             },
-            lifetime: seconds("lifetime_seconds", 300),
+            lifetime: self.lifetime(),
             credential_files: self.texts("terminal.credential_files", "credential file"),
             external_skill_dirs: self.texts("skills.external_dirs", "skills directory"),
             cwd: config.text("terminal.cwd").to_owned(),
@@ -208,7 +218,33 @@ impl Reader<'_> {
                 Some(Value::Bool(fixed)) => InitMode::Fixed(*fixed),
                 _ => InitMode::Auto,
             },
-            warnings: Vec::new(),
+            warnings: self.warnings,
+            notices: self.notices,
+        })
+    }
+
+    /// A switch as the reference reads it: what is neither yes nor no means no.
+    fn switch(&mut self, name: &str) -> bool {
+        let key = format!("terminal.{name}");
+        match self.config.wrong_value(&key) {
+            Some(wrong) => {
+                self.notices.push(format!("{wrong}; it counts as false"));
+                false
+            }
+            None => self.config.flag(&key),
+        }
+    }
+
+    /// How long an idle sandbox is kept. A time before now is now.
+    fn lifetime(&mut self) -> Duration {
+        const KEY: &str = "terminal.lifetime_seconds";
+        if let Some(wrong) = self.config.wrong_value(KEY) {
+            let usual = DEFAULT_LIFETIME.as_secs();
+            self.notices.push(format!("{wrong}; using {usual}"));
+            return DEFAULT_LIFETIME;
+        }
+        self.config.int(KEY).map_or(DEFAULT_LIFETIME, |seconds| {
+            Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
         })
     }
 

@@ -46,6 +46,7 @@ pub(crate) fn defaults(home: &Path) -> DockerSettings {
         isolation: Isolation::Shared,
         init: InitMode::Auto,
         warnings: Vec::new(),
+        notices: Vec::new(),
     }
 }
 
@@ -188,4 +189,97 @@ fn no_task_leads_out_of_the_directory_of_sandboxes() {
         );
         assert!(dir.file_name().is_some(), "{raw}");
     }
+}
+
+#[test]
+fn the_two_switches_take_the_references_words_and_never_fail() {
+    let both = |text: &str, env: &str| {
+        let file = format!(
+            "terminal:\n  docker_persist_across_processes: {text}\n  docker_orphan_reaper: {text}\n"
+        );
+        let variables = [
+            ("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES", env),
+            ("TERMINAL_DOCKER_ORPHAN_REAPER", env),
+        ];
+        let read = settings(&file, if env.is_empty() { &[] } else { &variables }).unwrap();
+        assert_eq!(read.persist_across_processes, read.orphan_reaper, "{text}");
+        (read.orphan_reaper, read.notices)
+    };
+    for yes in ["true", "'true'", "yes", "'YES'", "1", "'1'", "on", "null"] {
+        assert_eq!(both(yes, ""), (true, vec![]), "{yes}");
+    }
+    for no in ["false", "'False'", "no", "'no'", "0", "'0'", "'off'"] {
+        assert_eq!(both(no, ""), (false, vec![]), "{no}");
+    }
+    for (odd, found) in [("maybe", "\"maybe\""), ("2", "number 2"), ("[1]", "a list")] {
+        let (value, told) = both(odd, "");
+        assert!(!value, "{odd}");
+        assert_eq!(told.len(), 2, "{odd}");
+        assert!(
+            told[0].contains("docker_persist_across_processes") && told[0].contains(found),
+            "{told:?}"
+        );
+        assert!(told[1].contains("docker_orphan_reaper"), "{told:?}");
+        assert!(told[1].ends_with("; it counts as false"), "{told:?}");
+    }
+    let (value, told) = both("true", "perhaps");
+    assert!(!value && told[0].starts_with("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES:"));
+    assert_eq!(both("maybe", "yes"), (true, vec![]), "the variable decides");
+}
+
+#[test]
+fn a_lifetime_has_a_floor_and_what_is_none_is_named() {
+    let lifetime = |text: &str| {
+        let read = settings(&format!("terminal: {{lifetime_seconds: {text}}}\n"), &[]).unwrap();
+        (read.lifetime.as_secs(), read.notices)
+    };
+    assert_eq!(lifetime("90"), (90, vec![]));
+    assert_eq!(lifetime("0"), (0, vec![]));
+    assert_eq!(lifetime("-5"), (0, vec![]));
+    assert_eq!(lifetime("null"), (300, vec![]));
+    for (odd, found) in [("abc", "\"abc\""), ("[1]", "a list"), ("1.5", "1.5")] {
+        let (seconds, told) = lifetime(odd);
+        assert_eq!((seconds, told.len()), (300, 1), "{odd}");
+        assert!(
+            told[0].contains("terminal.lifetime_seconds") && told[0].contains(found),
+            "{told:?}"
+        );
+    }
+    let read = settings("", &[("TERMINAL_LIFETIME_SECONDS", "abc")]).unwrap();
+    assert_eq!(
+        read.notices,
+        ["TERMINAL_LIFETIME_SECONDS: expected a whole number, got 'abc'; using 300"]
+    );
+}
+
+#[test]
+fn settings_without_a_file_come_from_variables() {
+    let read = settings(
+        "",
+        &[
+            ("TERMINAL_DOCKER_PIDS_LIMIT", "99"),
+            ("TERMINAL_DOCKER_REQUIRE_LIMITS", "yes"),
+            ("TERMINAL_DOCKER_ON_DRIFT", "ignore"),
+            ("TERMINAL_DOCKER_PULL_TIMEOUT", "7"),
+            ("TERMINAL_DOCKER_AUTO_MOUNTS", "no"),
+            ("TERMINAL_DOCKER_HOST_PATH_MAP", "{\"/a\": \"/b\"}"),
+            ("TERMINAL_DOCKER_ISOLATION", "session"),
+            ("TERMINAL_DOCKER_INIT", "false"),
+            ("TERMINAL_CREDENTIAL_FILES", "[\"token.json\"]"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(read.pids_limit, 99);
+    assert!(read.require_limits && !read.auto_mounts);
+    assert_eq!(read.on_drift, OnDrift::Ignore);
+    assert_eq!(read.pull_timeout, Duration::from_secs(7));
+    assert_eq!(read.host_path_map, [("/a".into(), "/b".into())]);
+    assert_eq!(read.isolation, Isolation::Session);
+    assert_eq!(read.init, InitMode::Fixed(false));
+    assert_eq!(read.credential_files, ["token.json"]);
+    let error = settings("", &[("TERMINAL_DOCKER_ON_DRIFT", "explode")]).unwrap_err();
+    assert!(
+        error.to_string().starts_with("TERMINAL_DOCKER_ON_DRIFT:"),
+        "{error}"
+    );
 }

@@ -1,7 +1,8 @@
-//! The same read-only questions over the engine's own socket, which saves starting its program.
+//! The engine's own socket: the same questions and orders as by its program, which need not be started
+//! for them.
 //!
-//! Only where the program would talk to that very socket: nothing names another engine, another
-//! address or another context. Any trouble whatsoever means no answer, and the program is asked.
+//! Only where the program would talk to that very socket: nothing names another engine, another kind
+//! of address or another context. Any trouble whatsoever means no answer, and the program is asked.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -14,6 +15,8 @@ use hermes_config::vars;
 use hermes_proc::EnvPlan;
 use serde_json::Value;
 
+use super::error::{DockerError, Result};
+
 /// Where the daemon listens unless told otherwise.
 const DEFAULT: &str = "/var/run/docker.sock";
 /// A daemon that is not at once there is asked the slow way.
@@ -25,44 +28,90 @@ const MOST_SETTINGS: u64 = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EngineSocket(PathBuf);
 
+/// What a daemon answered.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// The body, if it is what was asked for.
+    pub(crate) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The daemon's reason for a refusal.
+    pub(crate) fn message(&self) -> String {
+        let text = self.json().and_then(|value| {
+            let text = value.get("message")?.as_str()?;
+            Some(text.to_owned())
+        });
+        text.unwrap_or_else(|| format!("HTTP status {}", self.status))
+    }
+}
+
+/// A request to a daemon.
+struct Request<'a> {
+    method: &'a str,
+    path: &'a str,
+    body: Option<&'a Value>,
+    limit: Duration,
+}
+
 impl EngineSocket {
     /// The socket that this program would use with these variables, if that is certain.
     pub(crate) fn of(program: &Path, plan: &EnvPlan) -> Option<Self> {
         Self::at(Path::new(DEFAULT), program, plan)
     }
 
-    fn at(socket: &Path, program: &Path, plan: &EnvPlan) -> Option<Self> {
-        let is_set = |name: &str| plan.get(name).is_some_and(|value| !value.is_empty());
-        let other_engines = [
-            vars::HERMES_DOCKER_BINARY.name,
-            vars::DOCKER_HOST.name,
-            vars::DOCKER_CONTEXT.name,
-        ];
+    fn at(default: &Path, program: &Path, plan: &EnvPlan) -> Option<Self> {
+        let value = |name: &str| plan.get(name).filter(|value| !value.is_empty());
+        let other_engines = [vars::HERMES_DOCKER_BINARY.name, vars::DOCKER_CONTEXT.name];
         let is_docker = program.file_name() == Some(OsStr::new("docker")) && !is_script(program);
-        if !is_docker || other_engines.iter().any(|name| is_set(name)) {
+        if !is_docker || other_engines.iter().any(|name| value(name).is_some()) {
             return None;
         }
-        let settings = match plan.get(vars::DOCKER_CONFIG.name) {
-            Some(directory) if !directory.is_empty() => PathBuf::from(directory),
-            _ => Path::new(plan.get(vars::HOME.name)?).join(".docker"),
+        let socket = match value(vars::DOCKER_HOST.name) {
+            // An address beats the context of the settings.
+            Some(address) => PathBuf::from(address.to_str()?.strip_prefix("unix://")?),
+            None => {
+                let settings = match value(vars::DOCKER_CONFIG.name) {
+                    Some(directory) => PathBuf::from(directory),
+                    None => Path::new(plan.get(vars::HOME.name)?).join(".docker"),
+                };
+                if !uses_default_context(&settings.join("config.json")) {
+                    return None;
+                }
+                default.to_owned()
+            }
         };
-        let is_default = uses_default_context(&settings.join("config.json"));
-        let is_socket = hermes_fs::metadata(socket).is_ok_and(|meta| meta.file_type().is_socket());
-        (is_default && is_socket).then(|| Self(socket.to_owned()))
+        let is_socket = hermes_fs::metadata(&socket).is_ok_and(|meta| meta.file_type().is_socket());
+        (socket.is_absolute() && is_socket).then_some(Self(socket))
     }
 
-    /// The containers with all these labels.
-    pub(crate) fn list(&self, filters: &[(&str, &str)]) -> Option<Vec<(String, String)>> {
-        let labels: Vec<String> = filters
+    /// The containers with all these labels, in any state or in one.
+    pub(crate) fn list(
+        &self,
+        labels: &[(&str, &str)],
+        status: Option<&str>,
+    ) -> Option<Vec<(String, String)>> {
+        let labels: Vec<String> = labels
             .iter()
             .map(|(name, value)| match *value {
                 "" => (*name).to_owned(),
                 value => format!("{name}={value}"),
             })
             .collect();
-        let filters = serde_json::json!({"label": labels}).to_string();
-        let path = format!("/containers/json?all=1&filters={}", escaped(&filters));
-        let found = self.get(&path)?;
+        let mut filters = serde_json::json!({"label": labels});
+        if let Some(status) = status {
+            filters["status"] = serde_json::json!([status]);
+        }
+        let filters = filters.to_string();
+        let found = self.get(&format!(
+            "/containers/json?all=1&filters={}",
+            escaped(&filters)
+        ))?;
         let text = |one: &Value, name: &str| Some(one.get(name)?.as_str()?.to_owned());
         let pairs = found.as_array()?.iter();
         pairs
@@ -72,33 +121,77 @@ impl EngineSocket {
 
     /// What a container is, as `inspect` prints it.
     pub(crate) fn inspect(&self, reference: &str) -> Option<Value> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if reference.is_empty() || !reference.bytes().all(plain) {
-            return None;
-        }
+        is_plain(reference).then_some(())?;
         self.get(&format!("/containers/{reference}/json"))
     }
 
+    /// The state of a container; `Some(None)` if there is no such container.
+    pub(crate) fn state(&self, id: &str) -> Option<Option<String>> {
+        is_plain(id).then_some(())?;
+        let reply = self.exchange(&Request {
+            method: "GET",
+            path: &format!("/containers/{id}/json"),
+            body: None,
+            limit: LIMIT,
+        })?;
+        match reply.status {
+            200 => Some(Some(
+                reply.json()?.pointer("/State/Status")?.as_str()?.to_owned(),
+            )),
+            404 => Some(None),
+            _ => None,
+        }
+    }
+
+    /// Removes a container; one that runs only by force. `None` if the daemon did not answer.
+    pub(crate) fn remove(&self, id: &str, by_force: bool, limit: Duration) -> Option<Result<()>> {
+        is_plain(id).then_some(())?;
+        let reply = self.exchange(&Request {
+            method: "DELETE",
+            path: &format!("/containers/{id}?force={}", u8::from(by_force)),
+            body: None,
+            limit,
+        })?;
+        Some(match reply.status {
+            204 | 200 => Ok(()),
+            _ => Err(DockerError::Refused {
+                what: "removing it".to_owned(),
+                words: reply.message(),
+            }),
+        })
+    }
+
     fn get(&self, path: &str) -> Option<Value> {
-        let answer = self.exchange(path).ok()?;
+        let reply = self.exchange(&Request {
+            method: "GET",
+            path,
+            body: None,
+            limit: LIMIT,
+        })?;
+        (reply.status == 200).then(|| reply.json())?
+    }
+
+    fn exchange(&self, request: &Request<'_>) -> Option<Reply> {
+        let answer = self.answer(request).ok()?;
         let split = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
         let head = String::from_utf8_lossy(answer.get(..split)?);
         let mut words = head.lines().next()?.split(' ');
-        let is_http = words.next()?.starts_with("HTTP/1.");
-        let is_fine = is_http && words.next()? == "200";
+        words.next()?.strip_prefix("HTTP/1.")?;
+        let status = words.next()?.parse().ok()?;
         // Asked as by an old client, a server neither cuts its answer to pieces nor packs it.
         let lower = head.to_ascii_lowercase();
-        if !is_fine || lower.contains("transfer-encoding:") || lower.contains("content-encoding:") {
+        if lower.contains("transfer-encoding:") || lower.contains("content-encoding:") {
             return None;
         }
-        serde_json::from_slice(answer.get(split + 4..)?).ok()
+        let body = answer.get(split + 4..)?.to_vec();
+        Some(Reply { status, body })
     }
 
-    fn exchange(&self, path: &str) -> std::io::Result<Vec<u8>> {
-        let deadline = Instant::now() + LIMIT;
+    fn answer(&self, request: &Request<'_>) -> std::io::Result<Vec<u8>> {
+        let deadline = Instant::now() + request.limit;
         let mut stream = UnixStream::connect(&self.0)?;
-        stream.set_write_timeout(Some(LIMIT))?;
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: docker\r\n\r\n")?;
+        stream.set_write_timeout(Some(request.limit.max(Duration::from_millis(1))))?;
+        stream.write_all(&text_of(request, "HTTP/1.0", ""))?;
         let mut answer = Vec::new();
         let mut chunk = [0; 16 * 1024];
         loop {
@@ -113,6 +206,26 @@ impl EngineSocket {
             }
         }
     }
+}
+
+/// A request as it is sent.
+fn text_of(request: &Request<'_>, version: &str, headers: &str) -> Vec<u8> {
+    let Request { method, path, .. } = request;
+    let mut text = format!("{method} {path} {version}\r\nHost: docker\r\n{headers}");
+    let body = request.body.map(Value::to_string).unwrap_or_default();
+    if request.body.is_some() {
+        text.push_str("Content-Type: application/json\r\n");
+        text.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
+    text.push_str("\r\n");
+    text.push_str(&body);
+    text.into_bytes()
+}
+
+/// Whether an id or a name can stand in an address as it is.
+fn is_plain(reference: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !reference.is_empty() && reference.bytes().all(plain)
 }
 
 /// Podman can pass for docker by a script of that name.

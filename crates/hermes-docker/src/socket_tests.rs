@@ -58,7 +58,7 @@ fn lists_and_looks_are_read() {
         "HTTP/1.0 200 OK\r\n\r\n{\"Id\":\"abc\"}",
     ]);
     let socket = daemon.socket();
-    let listed = socket.list(&[("hermes-agent", "1"), ("hermes-owner", "")]);
+    let listed = socket.list(&[("hermes-agent", "1"), ("hermes-owner", "")], None);
     assert_eq!(listed, Some(vec![("abc".to_owned(), "running".to_owned())]));
     assert_eq!(socket.inspect("abc").unwrap()["Id"], "abc");
     assert_eq!(
@@ -70,6 +70,36 @@ fn lists_and_looks_are_read() {
             "GET /containers/abc/json HTTP/1.0",
         ]
     );
+}
+
+#[test]
+fn a_state_is_asked_for_and_removals_are_told_from_refusals() {
+    let daemon = Daemon::answering(&[
+        "HTTP/1.0 200 OK\r\n\r\n[]",
+        "HTTP/1.0 204 No Content\r\n\r\n",
+        "HTTP/1.0 409 Conflict\r\n\r\n{\"message\":\"cannot remove a running container\"}",
+    ]);
+    let socket = daemon.socket();
+    assert_eq!(socket.list(&[("a", "")], Some("exited")), Some(vec![]));
+    assert_eq!(socket.remove("abc", true, LIMIT), Some(Ok(())));
+    let refused = socket.remove("abc", false, LIMIT).unwrap().unwrap_err();
+    assert!(
+        refused.to_string().contains("a running container"),
+        "{refused}"
+    );
+    assert_eq!(socket.remove("a/b", false, LIMIT), None);
+    assert_eq!(
+        daemon.asked(),
+        [
+            "GET \
+             /containers/json?all=1&filters=%7B%22label%22%3A%5B%22a%22%5D%2C%22status%22%3A%5B%22exited%22%5D%7D \
+             HTTP/1.0",
+            "DELETE /containers/abc?force=1 HTTP/1.0",
+            "DELETE /containers/abc?force=0 HTTP/1.0",
+        ]
+    );
+    let gone = EngineSocket("/nonexistent/socket".into());
+    assert_eq!(gone.remove("abc", true, LIMIT), None);
 }
 
 #[test]
@@ -91,7 +121,7 @@ fn anything_odd_is_no_answer() {
         "HTTP/1.0 200 OK\r\n\r\n[{\"Id\":7}]",
     ] {
         let daemon = Daemon::answering(&[odd]);
-        assert_eq!(daemon.socket().list(&[]), None, "{odd}");
+        assert_eq!(daemon.socket().list(&[], None), None, "{odd}");
     }
     let endless = "x".repeat(MOST_ANSWER + 100_000);
     let daemon = Daemon::answering(&[&endless]);
@@ -136,6 +166,31 @@ fn only_the_socket_that_the_program_would_use_is_used() {
     assert!(!used("docker", &home("broken", Some("{"))));
     assert!(!used("podman", &plain));
     assert!(!used("missing", &plain));
+    let other = path("other-socket");
+    let _other = UnixListener::bind(&other).unwrap();
+    let found = |plan: &EnvPlan| EngineSocket::at(&path("socket"), &path("docker"), plan);
+    let address = format!("unix://{}", other.display());
+    for home in ["plain", "other"] {
+        let plan = EnvPlan::empty(SpawnClass::Helper).with("HOME", path(home));
+        let named = found(&plan.with("DOCKER_HOST", &address));
+        assert_eq!(
+            named,
+            Some(EngineSocket(other.clone())),
+            "whatever the context"
+        );
+    }
+    for address in [
+        "tcp://10.0.0.1:2376",
+        "ssh://u@h",
+        "unix://",
+        "unix:///nowhere",
+    ] {
+        assert_eq!(
+            found(&plain.clone().with("DOCKER_HOST", address)),
+            None,
+            "{address}"
+        );
+    }
     for name in ["HERMES_DOCKER_BINARY", "DOCKER_HOST", "DOCKER_CONTEXT"] {
         assert!(!used("docker", &plain.clone().with(name, "x")), "{name}");
         assert!(used("docker", &plain.clone().with(name, "")), "{name}");

@@ -27,6 +27,10 @@ pub enum EngineImage {
     DebianPython,
     /// Starts with the init of s6-overlay; as far as an engine can see.
     S6,
+    /// Its entry point prints the command it is given, and that is all.
+    Swallows,
+    /// Its entry point ends after a moment, with code 7.
+    Dies,
 }
 
 impl EngineImage {
@@ -38,6 +42,8 @@ impl EngineImage {
             Self::Debian => "hermes-test-debian:latest",
             Self::DebianPython => "hermes-test-debian-python:1",
             Self::S6 => "hermes-test-s6:1",
+            Self::Swallows => "hermes-test-swallows:1",
+            Self::Dies => "hermes-test-dies:1",
         };
         let _lock = Self::lock();
         if !RealEngine::Docker.ask(&["image", "inspect", name]).0 {
@@ -77,7 +83,7 @@ impl EngineImage {
         let packages = match self {
             Self::Debian => Some("procps"),
             Self::DebianPython => Some("procps,python3"),
-            Self::Shell | Self::WithoutBash | Self::S6 => None,
+            Self::Shell | Self::WithoutBash | Self::S6 | Self::Swallows | Self::Dies => None,
         };
         if let Some(packages) = packages {
             let archive = root.join("debian.tar");
@@ -98,9 +104,17 @@ impl EngineImage {
             add_with_libraries(root, Path::new("/bin/bash"));
         }
         let mut changes = vec!["ENV PATH=/usr/bin:/bin", "CMD [\"sh\"]"];
-        if self == Self::S6 {
-            put_script(&root.join("init"), "#!/bin/sh\nexec \"$@\"\n");
-            changes.push("ENTRYPOINT [\"/init\"]");
+        let start = match self {
+            Self::S6 => Some(("init", "exec \"$@\"")),
+            Self::Swallows => Some(("start", "echo \"not run: $*\"")),
+            Self::Dies => Some(("start", "sleep 0.2; echo 'no licence found' >&2; exit 7")),
+            _ => None,
+        };
+        let entry;
+        if let Some((name, script)) = start {
+            put_script(&root.join(name), &format!("#!/bin/sh\n{script}\n"));
+            entry = format!("ENTRYPOINT [\"/{name}\"]");
+            changes.push(&entry);
         }
         import(&archive_of(root), name, &changes);
     }

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Bool,
+    /// True or false, also as a quoted word or as 1 and 0.
+    Switch,
     Int,
     Positive,
     Number,
@@ -115,6 +117,11 @@ pub(super) const fn flag(default: bool) -> Key {
     custom(Kind::Bool, Fallback::Bool(default))
 }
 
+/// A flag whose words the reference reads as text, whatever their type.
+pub(super) const fn switch(default: bool) -> Key {
+    custom(Kind::Switch, Fallback::Bool(default))
+}
+
 pub(super) const fn int(default: i64) -> Key {
     custom(Kind::Int, Fallback::Int(default))
 }
@@ -176,7 +183,7 @@ impl Kind {
     /// What a message says was expected.
     pub fn expected(self) -> String {
         match self {
-            Self::Bool => "true or false".to_owned(),
+            Self::Bool | Self::Switch => "true or false".to_owned(),
             Self::Int | Self::IntOr([]) => "a whole number".to_owned(),
             Self::Positive => "a whole number above zero".to_owned(),
             Self::Number => "a number".to_owned(),
@@ -195,7 +202,7 @@ impl Kind {
     pub fn accept(self, value: &Value) -> Option<Value> {
         let fits = match (self, value) {
             (_, Value::Null)
-            | (Self::Bool | Self::BoolOr(_), Value::Bool(_))
+            | (Self::Bool | Self::Switch | Self::BoolOr(_), Value::Bool(_))
             | (Self::Number, Value::Number(_))
             | (Self::Text | Self::TextOrMap, Value::String(_))
             | (Self::List | Self::ListOrMap, Value::Array(_))
@@ -209,7 +216,8 @@ impl Kind {
             (Self::Choice(words) | Self::BoolOr(words), Value::String(word)) => {
                 words.contains(&word.as_str())
             }
-            (Self::IntOr(_), Value::String(text)) => return self.from_text(text),
+            (Self::IntOr(_) | Self::Switch, Value::String(text)) => return self.from_text(text),
+            (Self::Switch, Value::Number(number)) => return self.from_text(&number.to_string()),
             // `mode: off` without quotes is a boolean to YAML and a word to the user.
             (Self::Choice(words), Value::Bool(yes)) => {
                 let spelled = if *yes {
@@ -241,7 +249,7 @@ impl Kind {
             }
         };
         match self {
-            Self::Bool => as_bool(),
+            Self::Bool | Self::Switch => as_bool(),
             Self::Int => raw.parse::<i64>().ok().map(Value::from),
             Self::Positive => {
                 let number = raw.parse::<i64>().ok();

@@ -128,6 +128,21 @@ mod tests {
     }
 
     #[test]
+    fn every_terminal_setting_has_its_variable() {
+        for (path, key) in keys() {
+            let Some(name) = path.strip_prefix("terminal.") else {
+                continue;
+            };
+            let expected = match name {
+                "backend" => "TERMINAL_ENV".to_owned(),
+                "sudo_password" => "SUDO_PASSWORD".to_owned(),
+                other => format!("TERMINAL_{}", other.to_ascii_uppercase()),
+            };
+            assert_eq!(key.var, Some(expected.as_str()), "{path}");
+        }
+    }
+
+    #[test]
     fn defaults_make_a_tree() {
         let tree = defaults();
         assert_eq!(tree["terminal"]["timeout"], 180);

@@ -319,6 +319,7 @@ pub(super) fn showable(key: &schema::Key, text: &str) -> Option<String> {
     let scalar = matches!(
         key.kind,
         Kind::Bool
+            | Kind::Switch
             | Kind::Int
             | Kind::Positive
             | Kind::Number

@@ -347,6 +347,7 @@ fn typed_value(kind: Kind, raw: &str) -> Option<Value> {
             kind.accept(&coerce_collection(raw))
         }
         Kind::Bool
+        | Kind::Switch
         | Kind::Int
         | Kind::Positive
         | Kind::Number

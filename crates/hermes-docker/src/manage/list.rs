@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::find::{containers, last_use, of_task, since, whose};
+use super::find::{containers, is_ours, last_use, of_task, since, whose};
 use super::report::{Listing, MountRow, SandboxRow, Scope};
 use crate::drift::Drift;
 use crate::error::Result;
@@ -17,12 +17,21 @@ use crate::reaper::parse_time;
 
 const LOOK_LIMIT: Duration = Duration::from_secs(30);
 
-/// All sandboxes of a scope.
+/// All sandboxes of a scope. A container about which nothing tells whose it is may be ours.
 pub fn list(host: &DockerHost, scope: &Scope) -> Result<Listing> {
     let engine = host.check()?.clone();
-    let found = containers(host, scope)?;
-    let sandboxes = found.iter().map(|facts| row(host, facts)).collect();
-    Ok(Listing { engine, sandboxes })
+    let mut found = containers(host, scope)?;
+    let all = found.len();
+    found.retain(|facts| {
+        *scope == Scope::AllHomes
+            || is_ours(host, facts, scope)
+            || whose(host, facts) == HomeOf::Unknown
+    });
+    Ok(Listing {
+        engine,
+        left_out: all - found.len(),
+        sandboxes: found.iter().map(|facts| row(host, facts)).collect(),
+    })
 }
 
 /// Processes in the sandboxes of a task, apart from the one that keeps each alive.
@@ -55,13 +64,15 @@ fn listed_processes(host: &DockerHost, id: &str) -> Result<String> {
     )
 }
 
-/// Sandboxes of this profile that run and that nobody has used for so long.
+/// Sandboxes of this profile and home that run and that nobody has used for so long.
 pub fn idle(host: &DockerHost, longer_than: Duration) -> Result<Vec<SandboxRow>> {
     let now = Timestamp::now();
     let found = containers(host, &Scope::ThisProfile)?;
     let is_idle = |facts: &&ContainerFacts| {
         let used = last_use(host, facts).or_else(|| parse_time(facts.created_at.as_deref()?));
-        facts.state() == State::Running && used.is_some_and(|used| since(used, now) > longer_than)
+        facts.state() == State::Running
+            && whose(host, facts) != HomeOf::Other
+            && used.is_some_and(|used| since(used, now) > longer_than)
     };
     Ok(found
         .iter()

@@ -17,6 +17,8 @@ pub enum Scope {
     AllProfiles {
         homes: Vec<PathBuf>,
     },
+    /// Everybody's, whatever their home.
+    AllHomes,
 }
 
 /// All sandboxes there are.
@@ -24,6 +26,9 @@ pub enum Scope {
 pub struct Listing {
     pub engine: EngineInfo,
     pub sandboxes: Vec<SandboxRow>,
+    /// How many more there are that belong to other homes.
+    #[serde(skip)]
+    pub left_out: usize,
 }
 
 /// One sandbox. The names of the fields are those of the JSON output.

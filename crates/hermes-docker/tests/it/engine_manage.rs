@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hermes_docker::manage::{self, PruneRequest, Scope};
-use hermes_docker::{DockerError, labels};
+use hermes_docker::{DockerError, HomeOf, labels};
 use hermes_terminal::remote::Transport;
 use hermes_testkit::{EngineCall, FakeEngine};
 use pretty_assertions::assert_eq;
@@ -70,12 +70,52 @@ fn the_list_has_the_fields_that_scripts_read() {
             "target": "/root", "ro": false,
         })
     );
-    assert_eq!(shown["sandboxes"][1]["home"], "other");
-    assert_eq!(shown["sandboxes"][1]["drift"], json!([]));
-    let all = Scope::AllProfiles { homes: Vec::new() };
-    manage::list(&world.host(), &all).unwrap();
+    assert_eq!(
+        shown["sandboxes"].as_array().unwrap().len(),
+        1,
+        "of another home"
+    );
+    assert_eq!(shown.get("left_out"), None);
+}
+
+#[test]
+fn containers_of_other_homes_are_listed_on_request_and_marked() {
+    let (engine, world, run) = used_once();
+    let labelled = |digit, home: &str| {
+        let mut container = made_by(&run, &full_id(digit), "exited");
+        container["Config"]["Labels"][labels::HOME] = json!(home);
+        container
+    };
+    let sibling = world.home().join("profiles/sibling");
+    let mut untold = labelled('d', "");
+    untold["Mounts"] = json!([]);
+    engine.have(&[
+        made_by(&run, &full_id('a'), "running"),
+        labelled('b', "bbbbbbbbbbbb"),
+        labelled('c', &labels::home_key(&sibling)),
+        untold,
+    ]);
+    let listed = |scope: &Scope| {
+        let listing = manage::list(&world.host(), scope).unwrap();
+        let shown = listing.sandboxes.iter();
+        let digits: String = shown.map(|row| row.id.chars().next().unwrap()).collect();
+        (digits, listing.left_out)
+    };
+    assert_eq!(listed(&Scope::ThisProfile), ("ad".to_owned(), 2));
+    let profiles = Scope::AllProfiles {
+        homes: vec![sibling],
+    };
+    assert_eq!(listed(&profiles), ("acd".to_owned(), 1));
     let asked = engine.calls_of("ps").last().unwrap().line();
     assert!(!asked.contains("hermes-profile"), "{asked}");
+    assert_eq!(listed(&Scope::AllHomes), ("abcd".to_owned(), 0));
+    let all = manage::list(&world.host(), &Scope::AllHomes).unwrap();
+    let homes: Vec<HomeOf> = all.sandboxes.iter().map(|row| row.home).collect();
+    assert_eq!(
+        homes,
+        [HomeOf::This, HomeOf::Other, HomeOf::Other, HomeOf::Unknown]
+    );
+    assert_eq!(all.sandboxes[1].drift, Vec::<String>::new());
 }
 
 #[test]

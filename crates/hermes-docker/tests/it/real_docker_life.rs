@@ -233,3 +233,42 @@ fn variables_and_mounts_arrive() {
     assert_ne!(code, 0, "read-only");
     assert!(text.starts_with("a b\ntokenskillone\n"), "{text}");
 }
+
+#[test]
+fn a_dead_container_of_another_image_gives_way_to_the_image_that_is_set() {
+    let mut world = DockerWorld::real();
+    let good = world.settings.image.clone();
+    EngineImage::Swallows
+        .name()
+        .clone_into(&mut world.settings.image);
+    let dead = world.sandbox();
+    dead.ensure().unwrap();
+    let dead = id_of(&dead);
+    hermes_testkit::eventually("it ends", || state_of(&dead) == "exited");
+    good.clone_into(&mut world.settings.image);
+    let sandbox = world.sandbox();
+    sandbox.ensure().unwrap();
+    assert_eq!(id_of(&sandbox), dead, "it is found and started");
+    let words = format!("Error response from daemon: Container {dead} is not running");
+    assert_eq!(sandbox.diagnose(Some(1), &words), Trouble::Gone);
+    assert_eq!(run_in(&sandbox, "echo runs"), (0, "runs".to_owned()));
+    assert_eq!(world.containers(), [id_of(&sandbox)]);
+    let told = world.shown.all().join("\n");
+    assert!(told.contains("as soon as it was started"), "{told}");
+}
+
+#[test]
+fn a_client_that_ends_with_its_container_has_lost_it() {
+    let world = DockerWorld::real();
+    let sandbox = world.sandbox();
+    sandbox.ensure().unwrap();
+    let id = id_of(&sandbox);
+    let trouble = sandbox.diagnose(Some(137), "");
+    assert!(matches!(trouble, Trouble::Final(_)), "{trouble:?}");
+    RealEngine::Docker.demand(&["kill", &id]);
+    assert_eq!(sandbox.diagnose(Some(137), ""), Trouble::Gone);
+    sandbox.ensure().unwrap();
+    assert_eq!(id_of(&sandbox), id, "it was only stopped");
+    RealEngine::Docker.demand(&["rm", "-f", &id]);
+    assert_eq!(sandbox.diagnose(None, ""), Trouble::Gone);
+}

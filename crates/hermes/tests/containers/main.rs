@@ -91,6 +91,7 @@ on_every_engine! {
         a_reset_asks_when_something_runs;
     trouble:
         an_image_that_cannot_be_had_leaves_nothing,
+        an_image_whose_containers_end_at_once_is_told_with_its_last_words,
         settings_the_engine_refuses_are_named,
         a_container_that_ends_in_mid_command_is_told,
         a_container_that_is_paused_in_mid_command_runs_into_the_limit,
@@ -101,6 +102,7 @@ on_every_engine! {
         a_sandbox_that_stopped_long_ago_is_used_again,
         a_sweep_that_fails_or_hangs_is_in_nobodys_way,
         the_sweep_can_be_turned_off_and_has_a_floor,
+        a_single_command_sweeps_to_the_end,
         what_was_never_started_goes_in_time;
     managing:
         a_list_says_everything_about_a_sandbox,

@@ -1,7 +1,7 @@
 //! Where and how the agent's commands run.
 
 use super::super::key::{
-    Fallback, Kind, choice, custom, flag, int, list, map, number, positive, text, whole,
+    Fallback, Kind, choice, custom, flag, int, list, map, number, positive, switch, text, whole,
 };
 
 const IMAGE: &str = "nikolaik/python-nodejs:python3.11-nodejs20";
@@ -34,27 +34,27 @@ sections! {
         /// Seconds a command may take.
         "timeout": positive(180).var("TERMINAL_TIMEOUT");
         /// Seconds between TERM and KILL for what a command left running.
-        "daemon_term_grace_seconds": number(2.0);
+        "daemon_term_grace_seconds": number(2.0).var("TERMINAL_DAEMON_TERM_GRACE_SECONDS");
         /// Variables passed to commands although a rule would strip them.
-        "env_passthrough": list();
+        "env_passthrough": list().var("TERMINAL_ENV_PASSTHROUGH");
         /// Credentials passed to the agent's shells; nothing internal to Hermes.
-        "trusted_env_passthrough": list();
+        "trusted_env_passthrough": list().var("TERMINAL_TRUSTED_ENV_PASSTHROUGH");
         /// Files read before the first command.
-        "shell_init_files": list();
+        "shell_init_files": list().var("TERMINAL_SHELL_INIT_FILES");
         /// Whether the user's shell start-up file is read.
-        "auto_source_bashrc": flag(true);
+        "auto_source_bashrc": flag(true).var("TERMINAL_AUTO_SOURCE_BASHRC");
         /// Whether directory, variables and functions persist between calls.
         "persistent_shell": flag(true).var("TERMINAL_PERSISTENT_SHELL");
         /// Which HOME commands see; `auto` means the profile's only in containers.
         "home_mode": choice(HOME_MODES, "auto").var("TERMINAL_HOME_MODE");
         /// Whether the profile's home links to the login keychain of the real one.
-        "profile_home_keychain": flag(true);
+        "profile_home_keychain": flag(true).var("TERMINAL_PROFILE_HOME_KEYCHAIN");
         /// Further entries of the real home linked into the profile's home.
-        "profile_home_links": list();
+        "profile_home_links": list().var("TERMINAL_PROFILE_HOME_LINKS");
         /// Whether commands that would never return are refused in the foreground.
-        "foreground_guard": flag(true);
+        "foreground_guard": flag(true).var("TERMINAL_FOREGROUND_GUARD");
         /// What happens to background processes when Hermes exits.
-        "background_on_exit": choice(&["kill", "keep"], "kill");
+        "background_on_exit": choice(&["kill", "keep"], "kill").var("TERMINAL_BACKGROUND_ON_EXIT");
         /// Image of the docker backend.
         "docker_image": text(IMAGE).var("TERMINAL_DOCKER_IMAGE");
         /// Image of the singularity backend.
@@ -76,28 +76,31 @@ sections! {
         /// Whether commands in containers run with the user's own ids.
         "docker_run_as_host_user": flag(false).var("TERMINAL_DOCKER_RUN_AS_HOST_USER");
         /// Whether a later process finds the same container again.
-        "docker_persist_across_processes": flag(true)
+        "docker_persist_across_processes": switch(true)
             .var("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES");
         /// Whether containers that nobody uses are removed.
-        "docker_orphan_reaper": flag(true).var("TERMINAL_DOCKER_ORPHAN_REAPER");
+        "docker_orphan_reaper": switch(true).var("TERMINAL_DOCKER_ORPHAN_REAPER");
         /// Whether containers reach the network.
         "docker_network": flag(true).var("TERMINAL_DOCKER_NETWORK");
         /// Most processes and threads in a container; 0 for no limit.
-        "docker_pids_limit": int(256);
+        "docker_pids_limit": int(256).var("TERMINAL_DOCKER_PIDS_LIMIT");
         /// Whether a container that cannot be limited is an error.
-        "docker_require_limits": flag(false);
+        "docker_require_limits": flag(false).var("TERMINAL_DOCKER_REQUIRE_LIMITS");
         /// What happens to a container created with different settings.
-        "docker_on_drift": choice(&["warn", "recreate", "ignore"], "warn");
+        "docker_on_drift": choice(&["warn", "recreate", "ignore"], "warn")
+            .var("TERMINAL_DOCKER_ON_DRIFT");
         /// Seconds that pulling an image may take.
-        "docker_pull_timeout": positive(900);
+        "docker_pull_timeout": positive(900).var("TERMINAL_DOCKER_PULL_TIMEOUT");
         /// Whether containers see skills, declared credential files and caches, read-only.
-        "docker_auto_mounts": flag(true);
+        "docker_auto_mounts": flag(true).var("TERMINAL_DOCKER_AUTO_MOUNTS");
         /// Paths of this machine as the engine sees them, as `here: there`.
-        "docker_host_path_map": map();
+        "docker_host_path_map": map().var("TERMINAL_DOCKER_HOST_PATH_MAP");
         /// Whether conversations share one container or have one each.
-        "docker_isolation": choice(&["shared", "session"], "shared");
+        "docker_isolation": choice(&["shared", "session"], "shared")
+            .var("TERMINAL_DOCKER_ISOLATION");
         /// Whether a container gets an init process; `auto` unless its image brings one.
-        "docker_init": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
+        "docker_init": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"))
+            .var("TERMINAL_DOCKER_INIT");
         /// Cores of a container.
         "container_cpu": whole(1).var("TERMINAL_CONTAINER_CPU");
         /// Memory of a container in MB.
@@ -117,7 +120,7 @@ sections! {
         /// Key file of the ssh backend.
         "ssh_key": text("").unset().var("TERMINAL_SSH_KEY");
         /// Files of the home that are copied to containers and remote machines.
-        "credential_files": list();
+        "credential_files": list().var("TERMINAL_CREDENTIAL_FILES");
         /// Directory for the files of sandboxes.
         "sandbox_dir": text("").unset().var("TERMINAL_SANDBOX_DIR");
         /// Password for sudo; better kept in `.env`.

@@ -1,6 +1,7 @@
 //! `hermes sandbox list`.
 
-use hermes_docker::manage::{self, SandboxRow, Scope};
+use hermes_docker::HomeOf;
+use hermes_docker::manage::{self, Listing, SandboxRow, Scope};
 use jiff::Timestamp;
 
 use super::host;
@@ -15,6 +16,9 @@ pub(crate) struct Args {
     /// Include the containers of all profiles
     #[arg(long)]
     all_profiles: bool,
+    /// Include the containers of other homes, and mark them
+    #[arg(long)]
+    all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -22,14 +26,32 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let host = host(context)?;
-    let listing = manage::list(&host, &scope(context, args.all_profiles)?)?;
+    let scope = if args.all {
+        Scope::AllHomes
+    } else {
+        scope(context, args.all_profiles)?
+    };
+    let listing = manage::list(&host, &scope)?;
     if args.json {
         return context.json(&listing);
     }
     if listing.sandboxes.is_empty() {
-        return context.line("No sandboxes");
+        context.line("No sandboxes")?;
+    } else {
+        context.out(&table(&listing, args.all))?;
     }
-    let mut table = Table::new(&[
+    match listing.left_out {
+        0 => Ok(()),
+        1 => context.note("1 container of another home is not shown; --all lists it"),
+        count => context.note(format!(
+            "{count} containers of other homes are not shown; --all lists them"
+        )),
+    }
+}
+
+/// The table; with the homes, if there can be several.
+fn table(listing: &Listing, shows_home: bool) -> String {
+    let mut heads = vec![
         "NAME",
         "STATE",
         "TASK",
@@ -38,11 +60,27 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         "CREATED",
         "LAST-USED",
         "DRIFT",
-    ]);
-    for sandbox in &listing.sandboxes {
-        table.row(row(sandbox));
+    ];
+    if shows_home {
+        heads.push("HOME");
     }
-    context.out(&table.render())
+    let mut table = Table::new(&heads);
+    for sandbox in &listing.sandboxes {
+        let mut cells = row(sandbox);
+        if shows_home {
+            cells.push(home(sandbox.home).to_owned());
+        }
+        table.row(cells);
+    }
+    table.render()
+}
+
+fn home(home: HomeOf) -> &'static str {
+    match home {
+        HomeOf::This => "this",
+        HomeOf::Other => "other",
+        HomeOf::Unknown => "unknown",
+    }
 }
 
 /// Which sandboxes are meant, with the homes that count as ours.

@@ -149,6 +149,26 @@ pub(crate) fn homes_do_not_share_containers(engine: RealEngine) {
         let label = place.look(id, "{{index .Config.Labels \"hermes-profile\"}}");
         assert_eq!(label, "default");
     }
+    // Each sees its own, and all of them with their homes when asked.
+    let list = |args: &[&str]| {
+        let args = [&["sandbox", "list"], args].concat();
+        place.hermes(&args).env("HERMES_HOME", &one.0).run()
+    };
+    let name = |id: &str| place.look(id, "{{.Name}}").trim_matches('/').to_owned();
+    let (ours, theirs) = (name(&ones[0]), name(&others[0]));
+    let listed = list(&[]);
+    listed.succeeds().prints_part(&ours);
+    assert!(!listed.stdout.contains(&theirs), "{}", listed.stdout);
+    assert!(listed.stderr.contains("--all lists"), "{}", listed.stderr);
+    let all = list(&["--all"]);
+    let home_of = |name: &str| {
+        let line = all.stdout.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_whitespace().last())
+            .map(str::to_owned)
+    };
+    assert_eq!(home_of(&ours).as_deref(), Some("this"), "{}", all.stdout);
+    assert_eq!(home_of(&theirs).as_deref(), Some("other"), "{}", all.stdout);
+    assert_eq!(all.succeeds().stderr, "");
     // Each manages its own.
     let reset = place
         .hermes(&["sandbox", "reset", "--yes"])

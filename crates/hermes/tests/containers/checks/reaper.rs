@@ -191,6 +191,24 @@ pub(crate) fn the_sweep_can_be_turned_off_and_has_a_floor(engine: RealEngine) {
     assert_eq!(talk.end(), Some(0));
 }
 
+/// A process with a single command is over long before an engine has removed everything.
+pub(crate) fn a_single_command_sweeps_to_the_end(engine: RealEngine) {
+    let place = Place::on(engine);
+    let left = Leftovers::of(&place);
+    let old: Vec<String> = (0..4).map(|_| left.exited("default")).collect();
+    for id in &old {
+        left.look_old(id, 20 * 60);
+    }
+    let run = place.recorded(&left.recorder, &["exec", "--", "echo ran"]);
+    run.run().succeeds().prints("ran\n").says("");
+    let record = place.home.root().join("sandboxes/docker/.orphans");
+    if record.exists() {
+        let run = place.recorded(&left.recorder, &["exec", "--", "true"]);
+        run.run().succeeds();
+    }
+    assert!(!old.iter().any(|id| left.is_there(id)), "{old:?}");
+}
+
 /// One that was made and never started, by a process that died in between.
 pub(crate) fn what_was_never_started_goes_in_time(engine: RealEngine) {
     let place = Place::on(engine);

@@ -1,7 +1,7 @@
 //! Bad input and bad luck with a real engine: the engine's own words, the key to change, and no
 //! half-made container.
 
-use hermes_testkit::RealEngine;
+use hermes_testkit::{EngineImage, RealEngine};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -37,6 +37,44 @@ pub(crate) fn an_image_that_cannot_be_had_leaves_nothing(engine: RealEngine) {
     let line = recorder.calls_of("run")[0].line();
     for limit in ["--cpus 1", "--memory 5120m", "--pids-limit 256"] {
         assert!(line.contains(limit), "{line}");
+    }
+}
+
+/// Two images that make no sandbox: one does not run the command it is given, the other ends by
+/// itself.
+pub(crate) fn an_image_whose_containers_end_at_once_is_told_with_its_last_words(
+    engine: RealEngine,
+) {
+    for (image, code, words) in [
+        (EngineImage::Swallows, 0, "not run: sleep infinity"),
+        (EngineImage::Dies, 7, "no licence found"),
+    ] {
+        for persists in [true, false] {
+            let name = image.name_in(engine);
+            let bad = json!({
+                "docker_image": name, "docker_persist_across_processes": persists,
+            });
+            let place = Place::with(engine, bad.clone());
+            for _ in 0..2 {
+                let outcome = place.exec("echo never");
+                outcome.exits(1).prints("");
+                outcome.says_part(name).says_part(words);
+                outcome.says_part(&format!("exit code {code}"));
+                outcome.says_part("terminal.docker_image");
+                assert!(!outcome.stderr.contains("any more"), "{}", outcome.stderr);
+                assert_eq!(place.ids(), [] as [&str; 0], "{image:?}");
+            }
+            // The same words as often as one tries in one process.
+            let mut talk = place.talk();
+            for _ in 0..2 {
+                let result = talk.run("echo never");
+                assert!(text(&result, "error").contains(words), "{result}");
+            }
+            assert_eq!(talk.end(), Some(0));
+            // With the right image everything is as ever.
+            place.configure(json!({"docker_persist_across_processes": persists}));
+            assert_eq!(place.output("echo runs"), "runs");
+        }
     }
 }
 
