@@ -5,6 +5,7 @@ mod caps;
 mod checks;
 mod default_assignee;
 mod ends;
+mod preflight;
 mod start;
 mod storm;
 mod tick;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::dispatch::{Dispatcher, LogRotation, WorkerSetup};
+use hermes_board::dispatch::{Dispatcher, LogRotation, WorkerProfile, WorkerSetup};
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
@@ -197,7 +198,8 @@ fn worker_setup(root: &Path) -> WorkerSetup {
             timeout: Duration::from_secs(10),
             force: true,
         },
-        toolsets: Arc::new(|_| Vec::new()),
+        profile_of: Arc::new(|_| WorkerProfile::default()),
+        preflight: None,
         after_loss: Arc::new(|_| ()),
     }
 }
