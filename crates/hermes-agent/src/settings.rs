@@ -92,6 +92,16 @@ impl AgentSettings {
     }
 }
 
+impl AgentSettings {
+    /// The same settings with more text in the system prompt of every request.
+    #[must_use]
+    pub fn with_prompt(mut self, more: Option<String>) -> Self {
+        let texts = self.ephemeral_prompt.take().into_iter().chain(more);
+        self.ephemeral_prompt = texts.reduce(|one, other| format!("{one}\n\n{other}"));
+        self
+    }
+}
+
 /// A flag without a default in the schema: only a clear no switches it off.
 fn is_on_by_default(config: &Config, key: &str) -> bool {
     config.get(key) != Some(&Value::Bool(false))

@@ -8,7 +8,9 @@ use crate::Flaw;
 use hermes_board::model::{
     BlockKind, Outcome, RunId, Status, Task, TaskId, TaskState, WorkerIdentity,
 };
-use hermes_board::store::{Candidate, ClaimSeen, EndedRun, FailurePolicy, GuardFacts, Release};
+use hermes_board::store::{
+    Candidate, ClaimSeen, EndedRun, FailurePolicy, GuardFacts, Release, WaitReason,
+};
 use hermes_board::{Error, Result};
 
 /// The board.
@@ -60,7 +62,7 @@ pub(crate) struct Card {
     /// How often it was completed.
     pub(crate) completions: u32,
     /// Last reason for holding it back, and when that was noted.
-    pub(crate) noted: Option<(&'static str, i64)>,
+    pub(crate) noted: Option<(WaitReason, i64)>,
 }
 
 /// A session of checks.
@@ -165,6 +167,8 @@ impl SimulatedBoard {
             max_retries: card.max_retries,
             has_open_parent: self.has_open_parent(card),
             not_before: card.scheduled_at,
+            model: None,
+            skills: Vec::new(),
             guard: GuardFacts {
                 last_failure_error: card.last_error.map(str::to_owned),
                 last_run: card.last_run,

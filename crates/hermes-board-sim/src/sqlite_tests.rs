@@ -12,8 +12,8 @@ use hermes_board::model::{
 use hermes_board::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
     ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
-    FailurePolicy, Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
-    Snapshot,
+    FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Snapshot,
+    WaitNote,
 };
 use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, SqliteBoard};
 
@@ -218,7 +218,7 @@ impl BoardStore for RealBoard {
         reclaim(
             id: &TaskId, prev_lock: Option<&str>, reason: Option<&str>, end: Termination
         ) -> Result<Applied>;
-        note_guarded(guarded: &[Guarded]) -> Result<usize>;
+        note_waiting(notes: &[WaitNote]) -> Result<usize>;
         complete(id: &TaskId, completion: &Completion) -> Result<CompleteOutcome>;
         begin_checks(
             id: &TaskId, completion: &Completion, start: &CheckStart<'_>

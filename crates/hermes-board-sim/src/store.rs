@@ -9,8 +9,8 @@ use hermes_board::model::{
 use hermes_board::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
     ChecksBegun, ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimed, CompleteOutcome,
-    Completed, Completion, Created, FailurePolicy, Guarded, NewTask, PromoteRequest, Release,
-    ResolvedWorkspace, ScheduleRequest, Snapshot,
+    Completed, Completion, Created, FailurePolicy, NewTask, PromoteRequest, Release,
+    ResolvedWorkspace, ScheduleRequest, Snapshot, WaitNote,
 };
 use hermes_board::{Error, Result};
 
@@ -330,20 +330,20 @@ impl BoardStore for SimulatedBoard {
         Ok(Applied::Yes)
     }
 
-    fn note_guarded(&mut self, guarded: &[Guarded]) -> Result<usize> {
+    fn note_waiting(&mut self, notes: &[WaitNote]) -> Result<usize> {
         self.write()?;
         let now = self.now;
         let mut noted = 0;
-        for held in guarded {
-            let Ok(index) = self.index(&held.task) else {
+        for note in notes {
+            let Ok(index) = self.index(&note.task) else {
                 continue;
             };
             if let Some(card) = self.cards.get_mut(index) {
-                let is_news = card.noted.is_none_or(|(reason, at)| {
-                    reason != held.reason || now.saturating_sub(at) >= NOTE_SECONDS
+                let is_news = card.noted.as_ref().is_none_or(|(reason, at)| {
+                    *reason != note.reason || now.saturating_sub(*at) >= NOTE_SECONDS
                 });
                 if is_news {
-                    card.noted = Some((held.reason, now));
+                    card.noted = Some((note.reason.clone(), now));
                     noted += 1;
                 }
             }

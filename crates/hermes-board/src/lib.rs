@@ -33,8 +33,8 @@ pub(crate) use hermes_text::shown;
 pub use projects::find_project;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
-    BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
-    EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
-    SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker,
+    BoardEvent, BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts,
+    Decomposition, EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit,
+    RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, Undecided,
 };
 pub use worker_variables::WorkerVariables;

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use hermes_config::settings::Problem;
 use hermes_config::{Config, Environment, vars};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::BoardOptions;
 use crate::diagnostics::{Thresholds, TriageModels};
 use crate::dispatch::LogRotation;
 use crate::model::Assignee;
-use crate::plan::{Limits, automatic_in_progress};
+use crate::plan::{CapScope, Limits, automatic_in_progress};
 
 /// Seconds between two ticks.
 const INTERVAL: f64 = 60.0;
@@ -23,6 +24,8 @@ const LEAST_INTERVAL: f64 = 1.0;
 const MOST_INTERVAL: f64 = 86_400.0;
 /// Seconds a check may take.
 const CHECK_TIMEOUT: u64 = 600;
+/// Cards in triage that are split per interval.
+const DECOMPOSED_PER_TICK: u64 = 3;
 
 /// Values given on the command line, which outrank the configuration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub struct KanbanSettings {
     pub check_timeout: Duration,
     pub worker_log: LogRotation,
     pub thresholds: Thresholds,
+    /// How many cards in triage a dispatcher splits by itself per interval; `None` for none.
+    pub auto_decompose: Option<usize>,
     /// A sentence for each invalid value.
     pub complaints: Vec<String>,
 }
@@ -98,6 +103,10 @@ impl KanbanSettings {
                     _ => reader.cap("kanban.max_in_progress"),
                 },
                 max_in_progress_per_profile: reader.cap("kanban.max_in_progress_per_profile"),
+                cap_scope: match config.text("kanban.cap_scope") {
+                    "home" => CapScope::Home,
+                    _ => CapScope::Board,
+                },
                 failure_limit: reader.failure_limit(failure_limit, flags.failure_limit),
                 default_assignee: reader.default_assignee(),
             },
@@ -115,6 +124,7 @@ impl KanbanSettings {
                 .unwrap_or(1),
             },
             thresholds: reader.thresholds(failure_limit),
+            auto_decompose: reader.auto_decompose(),
             complaints: reader.complaints,
         }
     }
@@ -243,6 +253,15 @@ impl Reader<'_> {
             None => INTERVAL,
         };
         Duration::from_secs_f64(seconds)
+    }
+
+    /// Nothing is split while the file cannot be read: it may be the one that switches this off.
+    fn auto_decompose(&mut self) -> Option<usize> {
+        let per_tick = self.positive("kanban.auto_decompose_per_tick", DECOMPOSED_PER_TICK);
+        let mut problems = self.config.problems().iter();
+        let is_readable = !problems.any(|problem| matches!(problem, Problem::Broken { .. }));
+        let is_on = self.config.flag("kanban.auto_decompose") && is_readable;
+        is_on.then(|| usize::try_from(per_tick).unwrap_or(usize::MAX))
     }
 
     fn thresholds(&mut self, failure_limit: i64) -> Thresholds {

@@ -11,6 +11,7 @@ use super::engine::{Engine, EngineInfo};
 use super::error::Result;
 use super::extra_args::ExtraArgs;
 use super::host_paths::HostPaths;
+use super::image;
 use super::owner::Owner;
 use super::plan::{HostFacts, SandboxPlan, SandboxRequest};
 use super::settings::DockerSettings;
@@ -93,6 +94,11 @@ impl DockerHost {
     /// The settings.
     pub fn settings(&self) -> &DockerSettings {
         &self.settings
+    }
+
+    /// Whether the image of sandboxes is on this machine. Fetches nothing.
+    pub fn has_image(&self) -> Result<bool> {
+        image::is_here(&self.engine, &self.settings.image)
     }
 
     /// What a sandbox should be. Asks the engine only if this process is itself in a container.

@@ -29,6 +29,11 @@ pub(crate) fn provide(
     Ok(look(engine, image)?.unwrap_or(false))
 }
 
+/// Whether an image is here. Fetches nothing.
+pub(crate) fn is_here(engine: &Engine, image: &str) -> Result<bool> {
+    Ok(look(engine, image)?.is_some())
+}
+
 fn look(engine: &Engine, image: &str) -> Result<Option<bool>> {
     let format = "{{json .Config.Entrypoint}}";
     let answer = engine.ask(&["image", "inspect", image, "--format", format], LOOK_LIMIT)?;

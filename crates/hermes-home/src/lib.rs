@@ -32,7 +32,7 @@ pub use location::{HomeKind, Location, LocationError};
 pub use managed::Managed;
 pub use name::{NameError, ProfileName};
 pub use select::{SelectError, Selection, SelectionSource, command_of, select};
-pub use skills::{count_skills, each_skill, has_skill};
+pub use skills::{count_skills, each_skill, each_skill_below, has_skill};
 pub use soul::{ENV_SEED, SOUL_SEED};
 pub use sticky::{Sticky, sticky_profile};
 pub use system::SystemFacts;

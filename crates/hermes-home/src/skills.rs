@@ -32,11 +32,16 @@ pub fn has_skill(home: &Path, name: &str) -> bool {
     found
 }
 
-/// Hands over the directories of skills until `take` says that it has enough.
+/// Hands over the directories of a home's skills until `take` says that it has enough.
 pub fn each_skill(home: &Path, take: &mut dyn FnMut(&Path) -> bool) {
+    each_skill_below(&home.join("skills"), take);
+}
+
+/// The same for skills that are not in a home.
+pub fn each_skill_below(directory: &Path, take: &mut dyn FnMut(&Path) -> bool) {
     let mut looked_at = 0;
     // The walk ends early once there is enough; that is no failure.
-    let _: Result<(), ()> = hermes_fs::walk(&home.join("skills"), &mut |relative, entry| {
+    let _: Result<(), ()> = hermes_fs::walk(directory, &mut |relative, entry| {
         // Missing or unreadable: there is nothing to find.
         let Ok(entry) = entry else { return Ok(false) };
         looked_at += 1;

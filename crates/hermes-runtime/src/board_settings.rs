@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::WorkerSetup;
+use hermes_board::dispatch::{Preflight, WorkerNeeds, WorkerProfile, WorkerSetup};
 use hermes_board::{DispatchFlags, KanbanSettings};
-use hermes_config::{Config, Environment, Sources, vars};
 use hermes_tools::ToolSelection;
 
 use crate::context::Context;
+use crate::preflight::preflight;
 
 /// The settings of boards.
 pub fn kanban_settings(context: &Context) -> KanbanSettings {
@@ -32,25 +32,38 @@ fn resolve(context: &Context, flags: &DispatchFlags) -> KanbanSettings {
 /// How this process starts workers.
 pub fn worker_setup(context: &Context, home: &BoardHome, settings: &KanbanSettings) -> WorkerSetup {
     let policy = context.environment().policy().clone();
-    let env = context.env.clone();
+    let own = policy.hermes_program.clone();
+    let setup = WorkerSetup::new(
+        &context.env,
+        home,
+        &context.location,
+        policy,
+        settings.worker_log,
+    );
+    let is_own = setup.program == own || is_same_file(&setup.program, &own);
+    let (profiles, workers) = (context.clone(), context.clone());
     WorkerSetup {
-        toolsets: Arc::new(move |home| toolsets_of(&env, home)),
-        ..WorkerSetup::new(
-            &context.env,
-            home,
-            &context.location,
-            policy,
-            settings.worker_log,
-        )
+        profile_of: Arc::new(move |home| profile_of(&profiles, home)),
+        preflight: is_own.then(|| -> Preflight {
+            Arc::new(move |needs: &WorkerNeeds| preflight(&workers, needs))
+        }),
+        ..setup
     }
 }
 
-/// The toolsets that a profile uses on the command line.
-fn toolsets_of(env: &Environment, home: &Path) -> Vec<String> {
-    let env = env.with(&vars::HERMES_HOME, home.as_os_str());
-    let config = Config::load_read_only(&Sources::new(&env, home));
-    let selection = ToolSelection::resolve(&config, &env, "cli", None);
-    selection.expanded().into_iter().collect()
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let path = hermes_fs::canonicalize(one).ok();
+    path.is_some() && path == hermes_fs::canonicalize(other).ok()
+}
+
+/// What the profile with this home has configured for its workers.
+fn profile_of(context: &Context, home: &Path) -> WorkerProfile {
+    let context = context.in_home(home);
+    let selection = ToolSelection::resolve(context.config(), &context.env, "cli", None);
+    WorkerProfile {
+        toolsets: selection.expanded().into_iter().collect(),
+        env_passthrough: context.environment().policy().passthrough.clone(),
+    }
 }
 
 /// Memory of this machine.

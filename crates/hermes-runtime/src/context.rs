@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use hermes_config::dotenv::DotEnv;
 use hermes_config::{Config, Environment, Sources, vars};
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
 use hermes_proc::env::is_managed_secret;
@@ -170,7 +171,8 @@ impl Context {
         let values = names.filter_map(|name| config.secret(&name));
         let values = values.map(|value| value.expose().to_owned());
         let values = values.chain(hermes_config::settings::secret_values(config.tree()));
-        let values = values.chain(self.stored_keys());
+        let values = values.chain(stored_keys(&self.location.home));
+        let values = values.chain(self.inherited_secrets());
         // A name set both in the file and in the environment has two secret values.
         let in_file = dotenv.names().filter_map(|name| dotenv.get(name));
         let exported = self.env.iter().filter_map(|(name, value)| {
@@ -180,14 +182,29 @@ impl Context {
         Redactor::new(values.chain(in_file.chain(exported).map(str::to_owned)))
     }
 
-    /// Keys that `hermes auth` has stored.
-    fn stored_keys(&self) -> Vec<String> {
-        let file = hermes_providers::AuthFile::of_home(&self.location.home);
-        // Keys in an unreadable file cannot be shown by this process either.
-        let pools = file.all().unwrap_or_default();
-        let entries = pools.into_iter().flat_map(|(_, entries)| entries);
-        entries
-            .filter_map(|entry| Some(entry.secret()?.expose().to_owned()))
-            .collect()
+    /// Secrets of the default profile that this profile may use.
+    fn inherited_secrets(&self) -> Vec<String> {
+        let config = self.config();
+        let home = config.sources().default_home();
+        let Some(home) = home.filter(|_| config.flag("model.inherit_keys")) else {
+            return Vec::new();
+        };
+        // Secrets in an unreadable file cannot be shown by this process either.
+        let dotenv = DotEnv::load(&home.join(".env")).unwrap_or_default();
+        let values = dotenv.names().filter_map(|name| dotenv.get(name));
+        let mut values: Vec<String> = values.map(str::to_owned).collect();
+        values.extend(stored_keys(&home));
+        values
     }
+}
+
+/// Keys that `hermes auth` has stored in a home.
+fn stored_keys(home: &Path) -> Vec<String> {
+    let file = hermes_providers::AuthFile::of_home(home);
+    // Keys in an unreadable file cannot be shown by this process either.
+    let pools = file.all().unwrap_or_default();
+    let entries = pools.into_iter().flat_map(|(_, entries)| entries);
+    entries
+        .filter_map(|entry| Some(entry.secret()?.expose().to_owned()))
+        .collect()
 }

@@ -34,6 +34,8 @@ pub struct ConversationRequest {
     pub provider: Option<String>,
     /// Toolsets instead of the configured ones, separated by commas.
     pub toolsets: Option<String>,
+    /// Skills to begin with.
+    pub skills: Vec<String>,
     /// Most requests of one turn.
     pub max_turns: Option<u32>,
     /// Directory to work in, instead of that of the session or the context.
@@ -48,7 +50,7 @@ pub struct ConversationRequest {
     pub pass_session_id: bool,
     /// Whether built-in defaults count instead of `config.yaml`.
     pub ignore_user_config: bool,
-    /// Whether SOUL.md, context files and memory are left out.
+    /// Whether SOUL.md, context files, memory and skills are left out.
     pub ignore_rules: bool,
     /// Whether a new session gets a title after its first exchange.
     pub generate_title: bool,
@@ -69,6 +71,7 @@ impl ConversationRequest {
             model: None,
             provider: None,
             toolsets: None,
+            skills: Vec::new(),
             max_turns: None,
             directory: None,
             restore_directory: true,

@@ -8,7 +8,6 @@ use hermes_agent::{
     Agent, AgentSettings, AuxiliaryGoalJudge, ChildLimits, Parts, StopCheck, SubAgentRunner,
 };
 use hermes_board::completion::GoalJudge;
-use hermes_config::settings::Problem;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{SessionId, SessionStore};
@@ -16,14 +15,14 @@ use hermes_tools::ToolConversation;
 
 use crate::backend::{BackendKind, BackendRequest};
 use crate::context::Context;
-use crate::context_window;
 use crate::conversation::Conversation;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::opening::{
-    chosen_session, context_in_directory, model_choice, new_session, offered_tools,
+    Essentials, chosen_session, context_in_directory, new_session, offered_tools,
 };
 use crate::person::{Clarifier, Person};
 use crate::request::ConversationRequest;
+use crate::skills::prompt_text;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
 use crate::tool_set::{Approval, ToolSet, ToolSetRequest};
@@ -52,10 +51,12 @@ impl Runtime {
         person: Arc<dyn Person>,
     ) -> Result<Conversation> {
         let context = &self.requested_context(request);
-        check_settings(request, context, &*person)?;
-        let choice = model_choice(request.model.as_deref(), request.provider.as_deref());
-        let provider = hermes_providers::open(context.config(), &choice)?;
-        context_window::check(&provider.route(), context, &*person)?;
+        let Essentials {
+            choice,
+            provider,
+            skills,
+            backend,
+        } = Essentials::open(&request.into(), context, &*person)?;
         context.ensure_home()?;
         let store = SessionStore::open(&context.location.home)?;
         let resumed = chosen_session(request, &store)?;
@@ -69,7 +70,7 @@ impl Runtime {
             None => SessionId::generate(),
         };
         let worker = Worker::from_context(&context)?;
-        let tools = assemble_tools(&context, request, &id, &person)?;
+        let tools = assemble_tools(&context, request, backend, &id, &person)?;
         let mut call = tools.call_context(id.as_str());
         let settings = AgentSettings {
             directory_hints: !request.ignore_rules && tools.remote().is_none(),
@@ -105,10 +106,11 @@ impl Runtime {
         let offered = offered_tools(&mut call, request, &context, &*person)?;
         let (claim, stop_check) = watch_claim(worker.as_ref(), request, &context);
         tools.recover();
+        let skills = prompt_text(&skills, &id, tools.remote().is_some(), &context);
         let parts = Parts {
             auxiliary: Some(Arc::clone(&side)),
             stop_check,
-            settings,
+            settings: settings.with_prompt(skills),
             tools: offered,
             context: call,
             provider,
@@ -177,11 +179,12 @@ impl Runtime {
 fn assemble_tools(
     context: &Context,
     request: &ConversationRequest,
+    kind: BackendKind,
     id: &SessionId,
     person: &Arc<dyn Person>,
 ) -> Result<ToolSet> {
     let backend = BackendRequest {
-        kind: BackendKind::choose(context, None)?,
+        kind,
         task: None,
         session: id.as_str(),
     };
@@ -193,27 +196,6 @@ fn assemble_tools(
         has_conversation: true,
     };
     ToolSet::assemble(context, request)
-}
-
-/// Refuses settings that cannot be read, and warns about a wrong context length.
-fn check_settings(
-    request: &ConversationRequest,
-    context: &Context,
-    person: &dyn Person,
-) -> Result<()> {
-    if request.ignore_user_config {
-        return Ok(());
-    }
-    let config = context.config();
-    let mut problems = config.problems().iter();
-    if let Some(problem) = problems.find(|one| matches!(one, Problem::Broken { .. })) {
-        return Err(Error::BrokenSettings(problem.clone()));
-    }
-    if let Some(wrong) = config.wrong_value("model.context_length") {
-        let message = format!("{wrong}; it is detected instead");
-        person.warn(&message, Some(&wrong.hint()));
-    }
-    Ok(())
 }
 
 /// The prompt of a new session; the person is told what was left out of it.

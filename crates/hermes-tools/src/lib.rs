@@ -34,7 +34,7 @@ pub use filesystem::{
     CrossProfile, Filesystem, HostFiles, RemoteFiles, SessionState, WriteGuard, WriteRules,
     real_path,
 };
-pub use kanban::{BoardAccess, ImageReference, images_in, kanban_tools};
+pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;

@@ -83,6 +83,11 @@ impl BoardHome {
         self.root.join("kanban").join(".dispatcher.lock")
     }
 
+    /// Held while workers are started under a limit that counts over all boards.
+    pub(crate) fn home_cap_lock(&self) -> PathBuf {
+        self.root.join("kanban").join(".home-cap.lock")
+    }
+
     /// Exists once the tip about scratch workspaces has been noted.
     pub fn scratch_tip_sentinel(&self) -> PathBuf {
         self.root.join(".scratch_tip_shown")

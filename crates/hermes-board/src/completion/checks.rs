@@ -105,6 +105,7 @@ fn workspace(
         home: setup.home,
         setup: setup.workers,
         children: &mut children,
+        limits: None,
     };
     host.prepare_workspace(&begun.task)
         .map(|resolved| resolved.path)

@@ -3,15 +3,19 @@
 //! A rule examines one card with its events and attempts and changes nothing; a diagnostic disappears
 //! with its cause.
 
+mod dispatch_rules;
 mod failure_rules;
 mod rules;
 mod waiting_rules;
+
+use std::collections::HashMap;
 
 use serde::Serialize;
 use serde_json::json;
 
 use crate::model::text_enum::text_enum;
 use crate::model::{Event, Object, Run, RunId, Task, TaskId};
+use crate::plan::{Plan, Verdict};
 use crate::{Result, SqliteBoard};
 
 text_enum! {
@@ -40,6 +44,10 @@ text_enum! {
         StuckInBlocked = "stuck_in_blocked",
         BlockUnblockCycling = "block_unblock_cycling",
         StrandedInReady = "stranded_in_ready",
+        /// Nobody is assigned, so that no worker starts.
+        UnassignedInReady = "unassigned_in_ready",
+        /// Its assignee cannot run as it is configured.
+        CannotStart = "cannot_start",
     }
 }
 
@@ -129,6 +137,8 @@ pub(crate) struct Case<'a> {
     pub(crate) runs: &'a [Run],
     pub(crate) now: i64,
     pub(crate) thresholds: &'a Thresholds,
+    /// Why a dispatcher starts no worker now; `None` if it would, or has nothing to do with the card.
+    pub(crate) verdict: Option<&'a Verdict>,
 }
 
 impl Case<'_> {
@@ -160,21 +170,8 @@ pub struct CardDiagnostics {
 }
 
 /// What is wrong with one card, the worst first.
-pub fn diagnose(
-    task: &Task,
-    events: &[Event],
-    runs: &[Run],
-    now: i64,
-    thresholds: &Thresholds,
-) -> Vec<Diagnostic> {
-    let case = Case {
-        task,
-        events,
-        runs,
-        now,
-        thresholds,
-    };
-    let rules: [fn(&Case<'_>) -> Option<Diagnostic>; 8] = [
+fn diagnose(case: &Case<'_>) -> Vec<Diagnostic> {
+    let rules: [fn(&Case<'_>) -> Option<Diagnostic>; 10] = [
         rules::hallucinated_cards,
         rules::triage_aux_unavailable,
         rules::prose_phantom_refs,
@@ -183,8 +180,10 @@ pub fn diagnose(
         waiting_rules::stuck_in_blocked,
         waiting_rules::block_unblock_cycling,
         waiting_rules::stranded_in_ready,
+        dispatch_rules::unassigned_in_ready,
+        dispatch_rules::cannot_start,
     ];
-    let mut found: Vec<Diagnostic> = rules.iter().filter_map(|rule| rule(&case)).collect();
+    let mut found: Vec<Diagnostic> = rules.iter().filter_map(|rule| rule(case)).collect();
     found.sort_by_key(|diagnostic| {
         std::cmp::Reverse((diagnostic.severity, diagnostic.last_seen_at))
     });
@@ -192,17 +191,35 @@ pub fn diagnose(
 }
 
 /// What is wrong with the cards of a board, or with one of them; cards without anything are left
-/// out, the worst come first.
+/// out, the worst come first. `plan` is what a dispatcher would do now, so that diagnostics and
+/// `why` agree.
 pub fn diagnose_board(
     board: &SqliteBoard,
     only: Option<&TaskId>,
     thresholds: &Thresholds,
+    plan: &Plan,
 ) -> Result<Vec<CardDiagnostics>> {
-    let (now, cases) = board.suspects(only, thresholds.stranded_threshold_seconds)?;
+    let mut verdicts: HashMap<&TaskId, Verdict> = HashMap::new();
+    for (id, verdict) in plan.reasons() {
+        verdicts.entry(id).or_insert(verdict);
+    }
+    let in_vain: Vec<TaskId> = verdicts
+        .iter()
+        .filter(|(_, verdict)| matches!(verdict, Verdict::Unassigned | Verdict::CannotStart { .. }))
+        .map(|(id, _)| (*id).clone())
+        .collect();
+    let (now, cases) = board.suspects(only, thresholds.stranded_threshold_seconds, &in_vain)?;
     let mut found: Vec<CardDiagnostics> = cases
         .into_iter()
         .map(|(task, events, runs)| CardDiagnostics {
-            diagnostics: diagnose(&task, &events, &runs, now, thresholds),
+            diagnostics: diagnose(&Case {
+                task: &task,
+                events: &events,
+                runs: &runs,
+                now,
+                thresholds,
+                verdict: verdicts.get(&task.id),
+            }),
             task_id: task.id,
             title: task.title,
             status: task.state.word,

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::diagnostics::{Action, Case, Diagnostic, DiagnosticKind, Severity};
 use crate::model::{Status, object};
+use crate::plan::Verdict;
 
 /// Blocked for long without an answer.
 pub(super) fn stuck_in_blocked(case: &Case<'_>) -> Option<Diagnostic> {
@@ -95,7 +96,39 @@ pub(super) fn block_unblock_cycling(case: &Case<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// Ready and assigned, and nobody claims it.
+/// Since when a card is ready.
+pub(super) fn ready_since(case: &Case<'_>) -> i64 {
+    let made_ready = case.events.iter().filter(|event| {
+        matches!(
+            event.kind.as_str(),
+            "created" | "promoted" | "reclaimed" | "unblocked"
+        )
+    });
+    let since = made_ready.map(|event| event.created_at).max();
+    since.unwrap_or(case.task.created_at)
+}
+
+/// How severe it is that a card has waited for so many seconds; `None` if it is not yet.
+pub(super) fn severity_of_wait(case: &Case<'_>, age: i64) -> Option<Severity> {
+    match age / case.thresholds.stranded_threshold_seconds.max(1) {
+        ..1 => None,
+        1 => Some(Severity::Warning),
+        2..6 => Some(Severity::Error),
+        _ => Some(Severity::Critical),
+    }
+}
+
+/// `2 h 5 min`.
+pub(super) fn wait_text(age: i64) -> String {
+    match age.max(0) {
+        age @ 3600.. => format!("{} h {} min", age / 3600, age % 3600 / 60),
+        age @ 60.. => format!("{} min", age / 60),
+        age => format!("{age} s"),
+    }
+}
+
+/// Ready and assigned, and nobody claims it. A card that waits for a limit or for its time is not
+/// stranded, and one whose assignee cannot run has a diagnostic of its own.
 pub(super) fn stranded_in_ready(case: &Case<'_>) -> Option<Diagnostic> {
     let task = case.task;
     let assignee = task
@@ -105,31 +138,19 @@ pub(super) fn stranded_in_ready(case: &Case<'_>) -> Option<Diagnostic> {
     if task.status() != Status::Ready || task.claim_lock.is_some() {
         return None;
     }
-    let since = case
-        .events
-        .iter()
-        .filter(|event| {
-            matches!(
-                event.kind.as_str(),
-                "created" | "promoted" | "reclaimed" | "unblocked"
-            )
-        })
-        .map(|event| event.created_at)
-        .max()
-        .unwrap_or(task.created_at);
+    let detail = match case.verdict {
+        None => "A worker could start, but no dispatcher has started one: `hermes kanban daemon` \
+             dispatches continuously."
+            .to_owned(),
+        Some(Verdict::NotSpawnable) => format!(
+            "'{assignee}' is not a profile. Either the name is misspelt or the profile was deleted, \
+             or the program that serves this lane is not running."
+        ),
+        Some(_) => return None,
+    };
+    let since = ready_since(case);
     let age = case.now - since;
-    let threshold = case.thresholds.stranded_threshold_seconds.max(1);
-    let severity = match age / threshold {
-        ..1 => return None,
-        1 => Severity::Warning,
-        2..6 => Severity::Error,
-        _ => Severity::Critical,
-    };
-    let shown = if age >= 3600 {
-        format!("{} h {} min", age / 3600, age % 3600 / 60)
-    } else {
-        format!("{} min", age / 60)
-    };
+    let severity = severity_of_wait(case, age)?;
     let mut reassign = Action::plain("reassign", "Assign it to another profile");
     reassign
         .payload
@@ -139,14 +160,11 @@ pub(super) fn stranded_in_ready(case: &Case<'_>) -> Option<Diagnostic> {
         "ready_since": since,
         "age_seconds": age,
         "assignee": assignee,
-        "threshold_seconds": threshold,
+        "threshold_seconds": case.thresholds.stranded_threshold_seconds.max(1),
     }));
     Some(Diagnostic {
-        title: format!("Ready for {shown}, and nobody claims it"),
-        detail: format!(
-            "No worker has claimed this card. Either no dispatcher is running, or '{assignee}' \
-             is misspelt, was deleted, or is a lane whose program is not running."
-        ),
+        title: format!("Ready for {}, and nobody claims it", wait_text(age)),
+        detail,
         actions: vec![
             Action::command("See what the dispatcher decides", command).suggested(),
             reassign,

@@ -9,17 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::boards::{Board, BoardSlug, Listed};
 use crate::dispatch::Dispatcher;
-use crate::model::Event;
 use crate::plan::Report;
-use crate::store::BoardStore;
-use crate::{BoardOptions, CheckDepth, Error, EventQuery, Result, SqliteBoard};
+use crate::{BoardEvent, BoardOptions, CheckDepth, Error, EventQuery, Result, SqliteBoard};
 
 /// How long a board that cannot be used is skipped.
 const REST: Duration = Duration::from_mins(5);
 /// Ticks in a row that start no worker, though they should, before a warning.
 const STUCK_TICKS: u32 = 6;
-/// Events of a board that one tick hands on; the next one has the rest.
-const MOST_EVENTS: u32 = 500;
 /// How often the warning is repeated.
 const WARN_AGAIN: Duration = Duration::from_mins(5);
 
@@ -32,13 +28,6 @@ pub struct BoardTick {
     pub events: Vec<BoardEvent>,
     /// When the next scheduled card is due, in seconds since 1970.
     pub next_due: Option<i64>,
-}
-
-/// An event and the assignee of its card.
-#[derive(Debug)]
-pub struct BoardEvent {
-    pub event: Event,
-    pub assignee: Option<String>,
 }
 
 /// Outcome of a tick.
@@ -146,7 +135,10 @@ impl BoardLoop {
             };
             watch.seen = Some(before);
             let report = self.dispatcher.tick(&mut store)?;
-            row.events = events_after(&store, before)?;
+            row.events = store.events(&EventQuery {
+                after: before,
+                ..EventQuery::default()
+            })?;
             row.next_due = store.next_scheduled()?;
             Ok(report)
         });
@@ -215,24 +207,6 @@ impl BoardLoop {
     pub fn is_stuck(&self) -> bool {
         self.vain_ticks >= STUCK_TICKS
     }
-}
-
-fn events_after(store: &SqliteBoard, after: i64) -> Result<Vec<BoardEvent>> {
-    let query = EventQuery {
-        after,
-        limit: Some(MOST_EVENTS),
-        ..EventQuery::default()
-    };
-    let events = store.events(&query)?.into_iter();
-    events
-        .map(|event| {
-            let task = store.task(&event.task_id)?;
-            Ok(BoardEvent {
-                assignee: task.and_then(|task| task.assignee),
-                event,
-            })
-        })
-        .collect()
 }
 
 fn log(board: &Board, outcome: &TickOutcome) {

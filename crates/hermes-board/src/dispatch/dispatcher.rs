@@ -3,7 +3,7 @@
 use hermes_home::ProfileName;
 
 use crate::boards::{Board, BoardHome, TickLock};
-use crate::dispatch::local::{Children, LocalWorkerHost, WorkerSetup};
+use crate::dispatch::local::{Children, HomeLock, LocalWorkerHost, WorkerSetup};
 use crate::dispatch::{Reclaimed, Tick, reclaim};
 use crate::model::{TaskId, WorkspaceKind};
 use crate::plan::{Limits, Plan, Report, Verdict, why_resting};
@@ -43,6 +43,14 @@ impl Dispatcher {
     /// another process dispatches on the board.
     pub fn tick(&mut self, store: &mut SqliteBoard) -> Result<Report> {
         let board = store.board().clone();
+        let _home_lock = if self.limits.counts_other_boards() {
+            match HomeLock::take(&self.home)? {
+                HomeLock::HeldByOther => return Ok(Report::locked()),
+                held @ HomeLock::Held(_) => Some(held),
+            }
+        } else {
+            None
+        };
         let lock = match TickLock::take(&board) {
             TickLock::Held(lock) => Some(lock),
             TickLock::HeldByOther => return Ok(Report::locked()),
@@ -132,6 +140,7 @@ impl Dispatcher {
             home: &self.home,
             setup: &self.workers,
             children: &mut self.children,
+            limits: Some(&self.limits),
         }
     }
 

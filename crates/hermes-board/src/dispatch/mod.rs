@@ -13,11 +13,11 @@ mod tick;
 mod worker_fact;
 mod worker_host;
 
-pub use board_loop::{BoardEvent, BoardLoop, BoardTick, TickOutcome};
+pub use board_loop::{BoardLoop, BoardTick, TickOutcome};
 pub use dispatcher::Dispatcher;
 pub use local::{
-    AfterLoss, Children, LocalWorkerHost, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup,
-    worker_program, write_exit_record,
+    AfterLoss, Children, LocalWorkerHost, LogRotation, Preflight, WORKER_TIMING, WorkerNeeds,
+    WorkerProfile, WorkerProfileOf, WorkerSetup, worker_program, write_exit_record,
 };
 pub use reclaim::{Reclaimed, reclaim};
 pub use tick::{Step, Tick};

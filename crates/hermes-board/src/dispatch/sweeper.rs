@@ -49,7 +49,7 @@ impl<S: BoardStore> Sweeper<'_, S> {
             },
             Action::WakeDue { .. }
             | Action::Promote { .. }
-            | Action::NoteGuarded { .. }
+            | Action::NoteWaiting { .. }
             | Action::AssignDefault { .. }
             | Action::SendBack { .. }
             | Action::Start { .. } => Ok(SweepResult::AsPlanned),

@@ -191,6 +191,8 @@ impl Tick {
         report.skipped_capped = plan.skipped_capped;
         report.skipped_scheduled = plan.skipped_scheduled;
         report.respawn_guarded = plan.respawn_guarded;
+        report.cannot_start = plan.cannot_start;
+        report.delayed = plan.delayed;
     }
 
     fn terminate(&mut self, host: &mut impl WorkerHost) -> Stage {
@@ -238,8 +240,8 @@ impl Tick {
                 let promoted = store.promote_satisfied(failure_limit)?;
                 self.report.promoted.extend(promoted);
             }
-            Action::NoteGuarded { guarded } => {
-                store.note_guarded(&guarded)?;
+            Action::NoteWaiting { notes } => {
+                store.note_waiting(&notes)?;
             }
             Action::AssignDefault { task, assignee } => {
                 match store.assign_default(&task, &assignee)? {

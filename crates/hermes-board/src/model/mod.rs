@@ -2,6 +2,7 @@
 
 mod assignee;
 mod check;
+mod obstacle;
 mod records;
 mod skills;
 mod status;
@@ -12,6 +13,7 @@ pub(crate) mod text_enum;
 pub use crate::id::{RunId, TaskId};
 pub use assignee::Assignee;
 pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker};
+pub use obstacle::Obstacle;
 pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
 pub use skills::SkillList;
 pub use status::{BlockKind, Outcome, Status, WorkspaceKind};

@@ -2,7 +2,7 @@
 
 use crate::model::{Assignee, TaskId};
 use crate::plan::{Facts, Report, WorkerRef};
-use crate::store::{AttemptEnd, ClaimFrom, ClaimSeen, Guarded, Snapshot};
+use crate::store::{AttemptEnd, ClaimFrom, ClaimSeen, Snapshot, WaitNote};
 
 /// One action. Each becomes at most one write to the board, after a worker has been terminated where
 /// `worker` asks for it, except [`Action::Start`], which takes several.
@@ -30,8 +30,8 @@ pub enum Action {
         expected: Vec<TaskId>,
         failure_limit: i64,
     },
-    /// Notes which cards the respawn guard holds back.
-    NoteGuarded { guarded: Vec<Guarded> },
+    /// Notes on cards why they wait.
+    NoteWaiting { notes: Vec<WaitNote> },
     /// Assigns a card to the configured profile.
     AssignDefault { task: TaskId, assignee: Assignee },
     /// Demotes a ready card with an open parent.
@@ -86,7 +86,7 @@ impl Action {
             | Self::EndAttempt { .. }
             | Self::WakeDue { .. }
             | Self::Promote { .. }
-            | Self::NoteGuarded { .. }
+            | Self::NoteWaiting { .. }
             | Self::AssignDefault { .. }
             | Self::SendBack { .. } => None,
         }

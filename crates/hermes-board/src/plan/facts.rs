@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{RunId, TaskId, WorkerExit, WorkerIdentity};
+use crate::model::{Obstacle, RunId, TaskId, WorkerExit, WorkerIdentity};
 
 /// Processes and profiles, as they were when the snapshot was taken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub struct Facts {
     pub leftovers: BTreeMap<TaskId, WorkerRef>,
     /// Profiles that workers can be started for.
     pub profiles: BTreeSet<String>,
+    /// What stands in the way of workers of these cards.
+    pub obstacles: BTreeMap<TaskId, Obstacle>,
+    /// Cards in progress on other boards, by profile, as far as they count here.
+    pub running_elsewhere: BTreeMap<String, usize>,
 }
 
 impl Facts {

@@ -20,7 +20,19 @@ pub struct Limits {
     pub max_spawn: Option<usize>,
     pub max_in_progress: Option<usize>,
     pub max_in_progress_per_profile: Option<usize>,
+    /// Which cards of a profile count for its limit.
+    pub cap_scope: CapScope,
     pub default_assignee: Option<Assignee>,
+}
+
+/// Which cards of a profile count for its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CapScope {
+    /// Those of the same board.
+    #[default]
+    Board,
+    /// Those of all boards of a home.
+    Home,
 }
 
 impl Default for Limits {
@@ -34,12 +46,18 @@ impl Default for Limits {
             max_spawn: None,
             max_in_progress: None,
             max_in_progress_per_profile: None,
+            cap_scope: CapScope::Board,
             default_assignee: None,
         }
     }
 }
 
 impl Limits {
+    /// Whether cards of other boards count.
+    pub(crate) fn counts_other_boards(&self) -> bool {
+        self.cap_scope == CapScope::Home && self.max_in_progress_per_profile.is_some()
+    }
+
     /// The lowest limit on running cards, with its key in the configuration.
     pub(crate) fn lowest_cap(&self) -> Option<(&'static str, usize)> {
         let caps = [

@@ -19,9 +19,11 @@ mod why;
 pub use action::{Action, EndWorker, Plan};
 pub use facts::{Facts, WorkerFact, WorkerRef};
 pub use guard::{GuardReason, Held};
-pub use limits::{Limits, automatic_in_progress};
+pub use limits::{CapScope, Limits, automatic_in_progress};
 pub use planner::plan;
-pub use report::{Capped, HeldBack, NotStarted, ProfileCapped, Report, Started, TooEarly};
+pub use report::{
+    Capped, Hampered, HeldBack, NotStarted, ProfileCapped, Report, Started, TooEarly,
+};
 pub use why::{Verdict, why_resting};
 
 #[cfg(test)]

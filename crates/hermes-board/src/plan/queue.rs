@@ -10,9 +10,10 @@ use crate::plan::action::PlanInput;
 use crate::plan::age::since;
 use crate::plan::guard::held;
 use crate::plan::{
-    Action, Capped, GuardReason, Held, HeldBack, Plan, ProfileCapped, Started, TooEarly, WorkerRef,
+    Action, Capped, GuardReason, Hampered, Held, HeldBack, Plan, ProfileCapped, Started, TooEarly,
+    WorkerRef,
 };
-use crate::store::{Candidate, ClaimFrom, GuardFacts, Guarded};
+use crate::store::{Candidate, ClaimFrom, GuardFacts, WaitNote, WaitReason};
 
 /// A card that could be worked on.
 pub(super) struct Waiting<'a> {
@@ -61,7 +62,7 @@ pub(super) struct Queue<'a, 'p> {
     plan: &'p mut Plan,
     in_progress: usize,
     by_profile: BTreeMap<&'a str, usize>,
-    guarded: Vec<Guarded>,
+    notes: Vec<WaitNote>,
 }
 
 impl<'a, 'p> Queue<'a, 'p> {
@@ -76,8 +77,11 @@ impl<'a, 'p> Queue<'a, 'p> {
             plan,
             in_progress: 0,
             by_profile: BTreeMap::new(),
-            guarded: Vec::new(),
+            notes: Vec::new(),
         };
+        for (profile, count) in &queue.input.facts.running_elsewhere {
+            *queue.by_profile.entry(profile).or_default() += count;
+        }
         running.for_each(|assignee| queue.count(assignee));
         queue
     }
@@ -114,6 +118,9 @@ impl<'a, 'p> Queue<'a, 'p> {
             });
             return;
         }
+        if self.is_hampered(card, assignee) {
+            return;
+        }
         if given.is_none() && !self.assign_default(card) {
             return;
         }
@@ -138,7 +145,10 @@ impl<'a, 'p> Queue<'a, 'p> {
             self.plan.report.skipped_unassigned.push(card.id.clone());
             return;
         };
-        if !self.is_profile(card, assignee) || !self.has_capacity(card, assignee) {
+        if !self.is_profile(card, assignee)
+            || self.is_hampered(card, assignee)
+            || !self.has_capacity(card, assignee)
+        {
             return;
         }
         match self.leftover(waiting) {
@@ -147,13 +157,41 @@ impl<'a, 'p> Queue<'a, 'p> {
         }
     }
 
-    /// Plans the notes about guarded cards.
+    /// Plans the notes about cards that wait.
     pub(super) fn finish(self) {
-        if !self.guarded.is_empty() {
-            self.plan.actions.push(Action::NoteGuarded {
-                guarded: self.guarded,
-            });
+        if !self.notes.is_empty() {
+            self.plan
+                .actions
+                .push(Action::NoteWaiting { notes: self.notes });
         }
+    }
+
+    /// Whether something keeps workers of this card from running; if they only have something to do
+    /// first, that is reported.
+    fn is_hampered(&mut self, card: &Candidate, assignee: &str) -> bool {
+        let Some(obstacle) = self.input.facts.obstacles.get(&card.id) else {
+            return false;
+        };
+        let hampered = Hampered {
+            task_id: card.id.clone(),
+            assignee: assignee.to_owned(),
+            problem: obstacle.problem.clone(),
+            hint: obstacle.hint.clone(),
+        };
+        let report = &mut self.plan.report;
+        if obstacle.holds {
+            report.cannot_start.push(hampered);
+        } else {
+            report.delayed.push(hampered);
+        }
+        self.notes.push(WaitNote {
+            task: card.id.clone(),
+            reason: WaitReason::Obstacle {
+                assignee: assignee.to_owned(),
+                obstacle: obstacle.clone(),
+            },
+        });
+        obstacle.holds
     }
 
     /// The profile for cards without assignee.
@@ -226,9 +264,9 @@ impl<'a, 'p> Queue<'a, 'p> {
             reason: held.reason,
             until: held.until,
         });
-        self.guarded.push(Guarded {
+        self.notes.push(WaitNote {
             task: card.id.clone(),
-            reason: held.reason.as_str(),
+            reason: WaitReason::Guarded(held.reason.as_str()),
         });
     }
 

@@ -232,7 +232,7 @@ fn a_guarded_card_is_held_back_and_noted_once() {
     let noted: Vec<_> = plan
         .actions
         .iter()
-        .filter(|action| matches!(action, Action::NoteGuarded { .. }))
+        .filter(|action| matches!(action, Action::NoteWaiting { .. }))
         .collect();
     assert_eq!(noted.len(), 1);
 }

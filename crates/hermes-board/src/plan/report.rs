@@ -31,6 +31,10 @@ pub struct Report {
     pub skipped_nonspawnable: Vec<TaskId>,
     pub skipped_per_profile_capped: Vec<ProfileCapped>,
     pub auto_assigned_default: Vec<TaskId>,
+    /// Cards whose assignee cannot run.
+    pub cannot_start: Vec<Hampered>,
+    /// Cards whose worker has something to do before it can begin.
+    pub delayed: Vec<Hampered>,
     pub rate_limited: Vec<TaskId>,
     pub respawn_guarded: Vec<HeldBack>,
     pub spawn_failed: Vec<NotStarted>,
@@ -64,6 +68,15 @@ pub struct ProfileCapped {
     pub task_id: TaskId,
     pub assignee: String,
     pub current: usize,
+}
+
+/// A card whose worker has something in its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hampered {
+    pub task_id: TaskId,
+    pub assignee: String,
+    pub problem: String,
+    pub hint: Option<String>,
 }
 
 /// A card that waits for a limit on running cards.

@@ -26,6 +26,8 @@ pub(super) fn card(id: &str, assignee: Option<&str>) -> Candidate {
         max_retries: None,
         has_open_parent: false,
         not_before: None,
+        model: None,
+        skills: Vec::new(),
         guard: GuardFacts::default(),
     }
 }

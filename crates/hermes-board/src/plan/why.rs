@@ -22,6 +22,16 @@ pub enum Verdict {
     Unassigned,
     /// Its assignee is no profile.
     NotSpawnable,
+    /// Its assignee cannot run as it is configured.
+    CannotStart {
+        assignee: String,
+        problem: String,
+        hint: Option<String>,
+    },
+    /// Its worker has something to do before it can begin.
+    Delayed {
+        problem: String,
+    },
     ProfileBusy {
         assignee: String,
         current: usize,
@@ -105,6 +115,10 @@ impl Plan {
             verdicts.extend(self.verdict_of(action, id));
         }
         verdicts.extend(self.reason_against(id));
+        let delayed = self.report.delayed.iter().find(|row| row.task_id == *id);
+        verdicts.extend(delayed.map(|row| Verdict::Delayed {
+            problem: row.problem.clone(),
+        }));
         verdicts
     }
 
@@ -144,41 +158,58 @@ impl Plan {
     }
 
     fn reason_against(&self, id: &TaskId) -> Option<Verdict> {
+        let mut reasons = self.reasons();
+        reasons.find(|(card, _)| *card == id).map(|(_, why)| why)
+    }
+
+    /// Cards that could be worked on and get no worker, with the reasons. A card may be named more
+    /// than once; the first reason counts.
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = (&TaskId, Verdict)> {
         let report = &self.report;
-        if report.auto_blocked.contains(id) {
-            return Some(Verdict::FailedTooOften);
-        }
-        if report.skipped_unassigned.contains(id) {
-            return Some(Verdict::Unassigned);
-        }
-        if report.skipped_nonspawnable.contains(id) {
-            return Some(Verdict::NotSpawnable);
-        }
-        let busy = report.skipped_per_profile_capped.iter();
-        if let Some(row) = busy.clone().find(|row| row.task_id == *id) {
-            return Some(Verdict::ProfileBusy {
+        let blocked = report.auto_blocked.iter();
+        let unassigned = report.skipped_unassigned.iter();
+        let not_spawnable = report.skipped_nonspawnable.iter();
+        let hampered = report.cannot_start.iter().map(|row| {
+            let verdict = Verdict::CannotStart {
+                assignee: row.assignee.clone(),
+                problem: row.problem.clone(),
+                hint: row.hint.clone(),
+            };
+            (&row.task_id, verdict)
+        });
+        let busy = report.skipped_per_profile_capped.iter().map(|row| {
+            let verdict = Verdict::ProfileBusy {
                 assignee: row.assignee.clone(),
                 current: row.current,
-            });
-        }
-        if let Some(row) = report.skipped_capped.iter().find(|row| row.task_id == *id) {
-            return Some(Verdict::NoRoom {
+            };
+            (&row.task_id, verdict)
+        });
+        let capped = report.skipped_capped.iter().map(|row| {
+            let verdict = Verdict::NoRoom {
                 cap: row.cap,
                 limit: row.limit,
                 current: row.current,
-            });
-        }
-        if let Some(row) = report.respawn_guarded.iter().find(|row| row.task_id == *id) {
-            return Some(Verdict::HeldBack {
+            };
+            (&row.task_id, verdict)
+        });
+        let guarded = report.respawn_guarded.iter().map(|row| {
+            let verdict = Verdict::HeldBack {
                 reason: row.reason,
                 until: row.until,
-            });
-        }
+            };
+            (&row.task_id, verdict)
+        });
         let early = report.skipped_scheduled.iter();
-        early
-            .clone()
-            .find(|row| row.task_id == *id)
-            .map(|row| Verdict::TooEarly { at: row.at })
+        let early = early.map(|row| (&row.task_id, Verdict::TooEarly { at: row.at }));
+        blocked
+            .map(|id| (id, Verdict::FailedTooOften))
+            .chain(unassigned.map(|id| (id, Verdict::Unassigned)))
+            .chain(not_spawnable.map(|id| (id, Verdict::NotSpawnable)))
+            .chain(hampered)
+            .chain(busy)
+            .chain(capped)
+            .chain(guarded)
+            .chain(early)
     }
 }
 
@@ -267,6 +298,20 @@ impl Verdict {
             Self::NotSpawnable => "Its assignee is not a profile: such cards are claimed by hand, \
                                    with `kanban claim`."
                 .to_owned(),
+            Self::CannotStart {
+                assignee,
+                problem,
+                hint,
+            } => {
+                let hint = hint
+                    .as_deref()
+                    .map(|hint| format!(" To change that: {hint}."));
+                format!(
+                    "{assignee} cannot run: {problem}.{}",
+                    hint.unwrap_or_default()
+                )
+            }
+            Self::Delayed { problem } => format!("First, {problem}."),
             Self::ProfileBusy { assignee, current } => format!(
                 "{assignee} is at its limit: {current} in progress, the most that \
                  kanban.max_in_progress_per_profile allows."

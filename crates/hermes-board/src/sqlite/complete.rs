@@ -147,7 +147,17 @@ impl Transaction<'_> {
         for attachment in &completion.attachments {
             self.insert_attachment(id, attachment)?;
         }
-        let ending = Ending::new(Outcome::Completed, handoff, metadata);
+        let denied = run.map_or(Ok(0), |run| self.denied_commands(run))?;
+        let with_denied = (denied > 0).then(|| {
+            let mut metadata = metadata.cloned().unwrap_or_default();
+            metadata.insert("denied_commands".to_owned(), json!(denied));
+            metadata
+        });
+        let ending = Ending::new(
+            Outcome::Completed,
+            handoff,
+            with_denied.as_ref().or(metadata),
+        );
         let run = self.close_or_record(id, run, &ending)?;
         let artifacts = completion.artifacts();
         self.append(
@@ -156,15 +166,19 @@ impl Transaction<'_> {
             "completed",
             with(
                 with(
-                    json!({
-                        "result_len": result.map_or(0, |result| result.chars().count()),
-                        "summary": handoff.and_then(|text| first_line(text, SUMMARY_LINE)),
-                    }),
-                    "verified_cards",
-                    (!verified.is_empty()).then(|| json!(verified)),
+                    with(
+                        json!({
+                            "result_len": result.map_or(0, |result| result.chars().count()),
+                            "summary": handoff.and_then(|text| first_line(text, SUMMARY_LINE)),
+                        }),
+                        "verified_cards",
+                        (!verified.is_empty()).then(|| json!(verified)),
+                    ),
+                    "artifacts",
+                    (!artifacts.is_empty()).then(|| json!(artifacts)),
                 ),
-                "artifacts",
-                (!artifacts.is_empty()).then(|| json!(artifacts)),
+                "denied_commands",
+                (denied > 0).then_some(denied),
             ),
         )?;
         let phantom_references = self.phantom_references(completion)?;

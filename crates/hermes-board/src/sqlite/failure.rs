@@ -182,7 +182,7 @@ impl Transaction<'_> {
         self.count_failure(id, run, &failure, policy)
     }
 
-    fn is_running_as(&self, id: &TaskId, run: RunId) -> Result<bool> {
+    pub(super) fn is_running_as(&self, id: &TaskId, run: RunId) -> Result<bool> {
         self.holds(
             "SELECT EXISTS (SELECT 1 FROM tasks
              WHERE id = ?1 AND status = 'running' AND current_run_id = ?2)",

@@ -1,4 +1,4 @@
-//! Lists: cards, their links, attempts and events.
+//! Lists: cards, their links and attempts.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
-use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
+use crate::sqlite::fragments::{run_columns, task_columns};
 use crate::sqlite::open::failed_on;
 use crate::sqlite::rows;
 use crate::sqlite::transaction::{Transaction, json_list};
@@ -74,19 +74,6 @@ pub struct ListQuery {
 pub enum RunFilter {
     Status(String),
     Outcome(String),
-}
-
-/// Filter for events.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EventQuery {
-    /// After this number.
-    pub after: i64,
-    pub task: Option<TaskId>,
-    /// Of these kinds; all if empty.
-    pub kinds: Vec<String>,
-    pub assignee: Option<String>,
-    pub tenant: Option<String>,
-    pub limit: Option<u32>,
 }
 
 /// Everything about one card.
@@ -200,22 +187,6 @@ impl SqliteBoard {
         })
     }
 
-    /// What happened, in order.
-    pub fn events(&self, query: &EventQuery) -> Result<Vec<Event>> {
-        self.read(|tx| tx.events(query))
-    }
-
-    /// The number of the newest event; 0 on an empty board.
-    pub fn latest_event_id(&self) -> Result<i64> {
-        self.read(|tx| {
-            Ok(tx
-                .one("SELECT max(id) FROM task_events", [], |row| {
-                    Cells::new(row).int()
-                })?
-                .unwrap_or(0))
-        })
-    }
-
     /// When the next scheduled card is due.
     pub fn next_scheduled(&self) -> Result<Option<i64>> {
         self.read(|tx| {
@@ -283,56 +254,6 @@ impl Transaction<'_> {
             ),
             params![id.as_str(), status, outcome],
             rows::run,
-        )
-    }
-
-    pub(super) fn events_of(&self, id: &TaskId) -> Result<Vec<Event>> {
-        self.all(
-            concat!(
-                "SELECT ",
-                event_columns!(),
-                " FROM task_events e WHERE e.task_id = ?1 ORDER BY +e.id"
-            ),
-            [id.as_str()],
-            rows::event,
-        )
-    }
-
-    fn events(&self, query: &EventQuery) -> Result<Vec<Event>> {
-        let kinds = serde_json::Value::from(query.kinds.clone()).to_string();
-        let limit = query.limit.map_or(-1, i64::from);
-        let of_card = query.task.as_ref().map(TaskId::as_str);
-        self.all(
-            if of_card.is_some() {
-                concat!(
-                    "SELECT ",
-                    event_columns!(),
-                    " FROM task_events e WHERE e.task_id = ?6 AND e.id > ?1 \
-                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
-                     AND ?3 IS ?3 AND ?4 IS ?4 ORDER BY +e.id LIMIT ?5"
-                )
-            } else {
-                concat!(
-                    "SELECT ",
-                    event_columns!(),
-                    " FROM task_events e WHERE e.id > ?1 AND ?6 IS NULL \
-                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
-                     AND (?3 IS NULL OR EXISTS (SELECT 1 FROM tasks t \
-                         WHERE t.id = e.task_id AND t.assignee = ?3)) \
-                     AND (?4 IS NULL OR EXISTS (SELECT 1 FROM tasks t \
-                         WHERE t.id = e.task_id AND t.tenant = ?4)) \
-                     ORDER BY e.id LIMIT ?5"
-                )
-            },
-            params![
-                query.after,
-                kinds,
-                query.assignee,
-                query.tenant,
-                limit,
-                of_card
-            ],
-            rows::event,
         )
     }
 

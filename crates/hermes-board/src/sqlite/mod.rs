@@ -13,6 +13,8 @@ mod comments;
 mod complete;
 mod context;
 mod create;
+mod denials;
+mod events;
 mod failure;
 mod fragments;
 mod garbage;
@@ -33,15 +35,18 @@ mod suspects;
 mod swarm;
 mod transaction;
 mod triage;
+mod undecided;
 
 pub use archive::ResultEdit;
 pub(crate) use context::{ContextFacts, ParentResult};
-pub use lists::{CardDetail, EventQuery, ListQuery, RunFilter, SortOrder};
+pub use events::{BoardEvent, EventQuery};
+pub use lists::{CardDetail, ListQuery, RunFilter, SortOrder};
 pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
+pub use undecided::Undecided;
 
 use hermes_store::rusqlite::Connection;
 use hermes_store::{Commit, Database};

@@ -13,7 +13,7 @@ use crate::model::{TaskId, Termination, WorkerExit};
 use crate::sqlite::{BoardOptions, EventQuery, ListQuery, SqliteBoard};
 use crate::store::{
     AttemptEnd, BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion,
-    FailurePolicy, Guarded, NewTask, ScheduleRequest, StartIn,
+    FailurePolicy, NewTask, ScheduleRequest, StartIn, WaitNote, WaitReason,
 };
 
 thread_local! {
@@ -138,11 +138,11 @@ fn live(board: &mut SqliteBoard) {
         })
         .unwrap();
     board.wake_due().unwrap();
-    let guarded = [Guarded {
+    let notes = [WaitNote {
         task: parent.clone(),
-        reason: "active_pr",
+        reason: WaitReason::Guarded("active_pr"),
     }];
-    board.note_guarded(&guarded).unwrap();
+    board.note_waiting(&notes).unwrap();
     let completion = Completion {
         summary: Some("see t_deadbeef".to_owned()),
         created_cards: vec![child.clone()],

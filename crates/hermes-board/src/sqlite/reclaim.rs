@@ -9,23 +9,18 @@ use crate::model::{Outcome, Status, TaskId, Termination, object};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::transaction::{Transaction, json_list};
-use crate::store::{Applied, ClaimSeen, Guarded, Silence};
+use crate::store::{Applied, ClaimSeen, Silence, WaitNote};
 use crate::{Error, Result};
 
 /// A reason of the respawn guard is noted again after this time.
 const GUARD_NOTE_SECONDS: i64 = 3600;
 
 impl Transaction<'_> {
-    pub(super) fn note_guarded(&self, guarded: &[Guarded]) -> Result<usize> {
-        let fresh = self.unnoted(guarded)?;
-        for held in &fresh {
-            let reason = held.reason;
-            self.append(
-                &held.task,
-                None,
-                "respawn_guarded",
-                json!({"reason": reason}),
-            )?;
+    pub(super) fn note_waiting(&self, notes: &[WaitNote]) -> Result<usize> {
+        let fresh = self.unnoted(notes)?;
+        for note in &fresh {
+            let reason = &note.reason;
+            self.append(&note.task, None, reason.event(), reason.payload())?;
         }
         Ok(fresh.len())
     }
@@ -238,33 +233,34 @@ impl Transaction<'_> {
             .flatten())
     }
 
-    /// Guarded cards whose reason has not been noted lately.
-    pub(super) fn unnoted(&self, guarded: &[Guarded]) -> Result<Vec<Guarded>> {
-        let ids: Vec<TaskId> = guarded.iter().map(|held| held.task.clone()).collect();
-        let noted: HashMap<String, (Option<Value>, i64)> = self
+    /// Notes that have not been made lately.
+    pub(super) fn unnoted(&self, notes: &[WaitNote]) -> Result<Vec<WaitNote>> {
+        let ids: Vec<TaskId> = notes.iter().map(|note| note.task.clone()).collect();
+        let noted: HashMap<(String, String), (Option<Value>, i64)> = self
             .all(
-                "SELECT e.task_id, e.payload, e.created_at FROM json_each(?1) j
-                 JOIN task_events e ON e.id = (SELECT max(n.id) FROM task_events n
-                     WHERE n.task_id = j.value AND n.kind = 'respawn_guarded')",
+                "SELECT e.task_id, e.kind, e.payload, e.created_at FROM json_each(?1) j
+                 JOIN task_events e ON e.id IN (SELECT max(n.id) FROM task_events n
+                     WHERE n.task_id = j.value AND n.kind IN ('respawn_guarded', 'preflight')
+                     GROUP BY n.kind)",
                 [json_list(&ids)],
                 |row| {
                     let mut cells = Cells::new(row);
-                    Ok((cells.text()?, (cells.json()?, cells.int()?)))
+                    let key = (cells.text()?, cells.text()?);
+                    Ok((key, (cells.json()?, cells.int()?)))
                 },
             )?
             .into_iter()
             .collect();
-        let is_noted = |held: &&Guarded| {
-            noted.get(held.task.as_str()).is_some_and(|(payload, at)| {
-                let reason = payload
-                    .as_ref()
-                    .and_then(|payload| payload["reason"].as_str());
-                reason == Some(held.reason) && self.now.saturating_sub(*at) < GUARD_NOTE_SECONDS
+        let is_noted = |note: &&WaitNote| {
+            let key = (note.task.to_string(), note.reason.event().to_owned());
+            noted.get(&key).is_some_and(|(payload, at)| {
+                payload.as_ref() == Some(&note.reason.payload())
+                    && self.now.saturating_sub(*at) < GUARD_NOTE_SECONDS
             })
         };
-        Ok(guarded
+        Ok(notes
             .iter()
-            .filter(|held| !is_noted(held))
+            .filter(|note| !is_noted(note))
             .cloned()
             .collect())
     }

@@ -73,7 +73,11 @@ pub(super) fn run(row: &Row<'_>) -> Result<Run> {
 }
 
 pub(super) fn event(row: &Row<'_>) -> Result<Event> {
-    let mut cells = Cells::new(row);
+    event_of(&mut Cells::new(row))
+}
+
+/// The event in the next cells.
+pub(super) fn event_of(cells: &mut Cells<'_>) -> Result<Event> {
     Ok(Event {
         id: cells.int()?,
         task_id: TaskId::new(cells.text()?),
@@ -130,7 +134,7 @@ pub(super) fn state(word: String) -> TaskState {
     }
 }
 
-fn names(value: Value) -> Option<Vec<String>> {
+pub(super) fn names(value: Value) -> Option<Vec<String>> {
     let Value::Array(items) = value else {
         return None;
     };

@@ -14,6 +14,7 @@ use crate::model::{Object, Outcome, RunId, TaskId, WorkerIdentity};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::failure::{STREAK_LOOK, streak_of};
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
+use crate::sqlite::rows::names;
 use crate::sqlite::transaction::{Transaction, json_list};
 use crate::store::{Candidate, ClaimSeen, EndedRun, GuardFacts, RunningTask, Snapshot};
 
@@ -27,7 +28,7 @@ macro_rules! candidate_columns {
     () => {
         concat!(
             "t.id, t.assignee, t.priority, t.created_at, t.consecutive_failures, t.max_retries, \
-             t.scheduled_at, t.last_failure_error, \
+             t.scheduled_at, t.model_override, t.skills, t.last_failure_error, \
              t.started_at IS NOT NULL OR t.completed_at IS NOT NULL, ",
             has_open_parent!()
         )
@@ -301,6 +302,8 @@ fn candidate(cells: &mut Cells<'_>) -> hermes_store::rusqlite::Result<Found> {
         max_retries: cells.int_or_none()?,
         has_open_parent: false,
         not_before: cells.int_or_none()?,
+        model: cells.filled_text()?,
+        skills: cells.json()?.and_then(names).unwrap_or_default(),
         guard: GuardFacts {
             last_failure_error: cells.text_or_none()?,
             ..GuardFacts::default()

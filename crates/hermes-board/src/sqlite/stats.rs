@@ -83,6 +83,22 @@ impl SqliteBoard {
         })
     }
 
+    /// How many cards each assignee has in progress.
+    pub(crate) fn running_by_assignee(&self) -> Result<Vec<(String, usize)>> {
+        self.read(|tx| {
+            tx.all(
+                "SELECT assignee, count(*) FROM tasks t
+                 WHERE t.status = 'running' AND COALESCE(assignee, '') <> '' GROUP BY assignee",
+                [],
+                |row| {
+                    let mut cells = Cells::new(row);
+                    let assignee = cells.text()?;
+                    Ok((assignee, usize::try_from(cells.int()?).unwrap_or_default()))
+                },
+            )
+        })
+    }
+
     /// Notes on a card that its workspace will be removed.
     pub fn note_scratch_tip(&mut self, id: &TaskId, message: &str) -> Result<()> {
         self.write(|tx| {

@@ -14,8 +14,8 @@ use crate::sqlite::{SqliteBoard, create};
 use crate::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
     ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
-    FailurePolicy, Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
-    Snapshot,
+    FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Snapshot,
+    WaitNote,
 };
 
 /// Runs each operation in one write transaction.
@@ -119,11 +119,11 @@ impl BoardStore for SqliteBoard {
         self.write_as(Commit::Logged, |tx| tx.claim(request))
     }
 
-    fn note_guarded(&mut self, guarded: &[Guarded]) -> Result<usize> {
-        if guarded.is_empty() || self.read(|tx| tx.unnoted(guarded))?.is_empty() {
+    fn note_waiting(&mut self, notes: &[WaitNote]) -> Result<usize> {
+        if notes.is_empty() || self.read(|tx| tx.unnoted(notes))?.is_empty() {
             return Ok(0);
         }
-        self.write(|tx| tx.note_guarded(guarded))
+        self.write(|tx| tx.note_waiting(notes))
     }
 
     fn complete(&mut self, id: &TaskId, completion: &Completion) -> Result<CompleteOutcome> {

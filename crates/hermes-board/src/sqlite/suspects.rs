@@ -17,16 +17,17 @@ pub(crate) type History = (Task, Vec<Event>, Vec<Run>);
 
 impl SqliteBoard {
     /// The time, and the card `only` or those that a diagnostic may be about: cards ready for
-    /// `stranded_seconds`, blocked ones, and cards with failures.
+    /// `stranded_seconds`, blocked ones, cards with failures, and those that wait `in_vain`.
     pub(crate) fn suspects(
         &self,
         only: Option<&TaskId>,
         stranded_seconds: i64,
+        in_vain: &[TaskId],
     ) -> Result<(i64, Vec<History>)> {
         self.read(|tx| {
             let tasks = match only {
                 Some(id) => vec![tx.task(id)?.ok_or_else(|| Error::unknown(id))?],
-                None => tx.suspicious(stranded_seconds)?,
+                None => tx.suspicious(stranded_seconds, in_vain)?,
             };
             Ok((tx.now, tx.histories(tasks)?))
         })
@@ -34,7 +35,7 @@ impl SqliteBoard {
 }
 
 impl Transaction<'_> {
-    fn suspicious(&self, stranded_seconds: i64) -> Result<Vec<Task>> {
+    fn suspicious(&self, stranded_seconds: i64, in_vain: &[TaskId]) -> Result<Vec<Task>> {
         self.all(
             concat!(
                 "SELECT ",
@@ -46,12 +47,13 @@ impl Transaction<'_> {
                      UNION SELECT id FROM tasks WHERE status NOT IN ('done', 'archived', 'running')
                          AND (consecutive_failures > 0 OR last_failure_error IS NOT NULL
                               OR block_recurrences > 0)
+                     UNION SELECT value FROM json_each(?2)
                      UNION SELECT task_id FROM task_events
                          WHERE kind IN ('completion_blocked_hallucination',
                                         'suspected_hallucinated_references'))
                  AND t.status <> 'archived' ORDER BY t.id"
             ),
-            params![self.now - stranded_seconds],
+            params![self.now - stranded_seconds, json_list(in_vain)],
             rows::task,
         )
     }

@@ -13,8 +13,8 @@ pub use outcome::{
 };
 pub use request::{
     AttemptEnd, BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion,
-    FailurePolicy, Guarded, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
-    ScheduleRequest, Silence, StartIn,
+    FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
+    ScheduleRequest, Silence, StartIn, WaitNote, WaitReason,
 };
 pub use snapshot::{Candidate, EndedRun, GuardFacts, RunningTask, Snapshot};
 
@@ -144,9 +144,8 @@ pub trait BoardStore {
         termination: Termination,
     ) -> Result<Applied>;
 
-    /// Notes cards that the respawn guard holds back, once per reason and hour; returns how many were
-    /// noted.
-    fn note_guarded(&mut self, guarded: &[Guarded]) -> Result<usize>;
+    /// Notes on cards why they wait, once per reason and hour; returns how many were noted.
+    fn note_waiting(&mut self, notes: &[WaitNote]) -> Result<usize>;
 
     /// Completes a card without checks. A completion that names cards its worker did not create is
     /// refused with an error, and the refusal is recorded.

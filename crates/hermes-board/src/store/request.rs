@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::{
-    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkerExit,
+    Assignee, BlockKind, Checker, Object, Obstacle, RunId, SkillList, Status, TaskId, WorkerExit,
     WorkerIdentity, WorkspaceKind,
 };
 
@@ -255,11 +255,46 @@ pub struct Silence {
     pub timeout_seconds: i64,
 }
 
-/// A card that the respawn guard holds back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guarded {
+/// Why a card that could be worked on waits, to be noted on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WaitNote {
     pub task: TaskId,
-    pub reason: &'static str,
+    pub reason: WaitReason,
+}
+
+/// Why a card that could be worked on waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitReason {
+    /// The respawn guard holds it back.
+    Guarded(&'static str),
+    /// Something stands in the way of a worker of this assignee.
+    Obstacle {
+        assignee: String,
+        obstacle: Obstacle,
+    },
+}
+
+impl WaitReason {
+    /// Kind of the event that notes it.
+    pub(crate) fn event(&self) -> &'static str {
+        match self {
+            Self::Guarded(_) => "respawn_guarded",
+            Self::Obstacle { .. } => "preflight",
+        }
+    }
+
+    /// Particulars of that event.
+    pub(crate) fn payload(&self) -> Value {
+        match self {
+            Self::Guarded(reason) => json!({"reason": reason}),
+            Self::Obstacle { assignee, obstacle } => json!({
+                "assignee": assignee,
+                "problem": obstacle.problem,
+                "hint": obstacle.hint,
+                "holds": obstacle.holds,
+            }),
+        }
+    }
 }
 
 /// The workspace of an attempt.

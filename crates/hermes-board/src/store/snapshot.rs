@@ -32,6 +32,10 @@ pub struct Candidate {
     pub has_open_parent: bool,
     /// Time before which the card is not worked on.
     pub not_before: Option<i64>,
+    /// Model of its workers, if not that of their profile.
+    pub model: Option<String>,
+    /// Skills of its workers.
+    pub skills: Vec<String>,
     pub guard: GuardFacts,
 }
 

@@ -5,8 +5,8 @@ use hermes_board::model::{
     Outcome, RunId, Status, TaskId, Termination, WorkerExit, WorkerIdentity,
 };
 use hermes_board::store::{
-    Applied, AttemptEnd, BoardStore, ClaimSeen, EndedRun, FailurePolicy, Guarded, NewTask, Release,
-    ResolvedWorkspace, RunningTask, Silence, StartIn,
+    Applied, AttemptEnd, BoardStore, ClaimSeen, EndedRun, FailurePolicy, NewTask, Release,
+    ResolvedWorkspace, RunningTask, Silence, StartIn, WaitNote, WaitReason,
 };
 use pretty_assertions::assert_eq;
 
@@ -568,11 +568,11 @@ fn a_guard_reason_is_noted_once_per_hour() {
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
     let mut note = |reason| {
-        let guarded = [Guarded {
+        let notes = [WaitNote {
             task: id.clone(),
-            reason,
+            reason: WaitReason::Guarded(reason),
         }];
-        board.note_guarded(&guarded).unwrap()
+        board.note_waiting(&notes).unwrap()
     };
     assert_eq!(note("active_pr"), 1);
     assert_eq!(note("active_pr"), 0);

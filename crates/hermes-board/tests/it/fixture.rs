@@ -8,7 +8,7 @@ use std::time::Duration;
 use hermes_board::SqliteBoard;
 use hermes_board::boards::{Board, BoardHome};
 use hermes_board::completion::CompletionSetup;
-use hermes_board::dispatch::{LogRotation, WorkerSetup};
+use hermes_board::dispatch::{LogRotation, WorkerProfile, WorkerSetup};
 use hermes_board::model::{Assignee, RunId, TaskId};
 use hermes_board::store::{
     BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome, Completed,
@@ -104,7 +104,8 @@ pub(crate) fn worker_setup(root: &Path) -> WorkerSetup {
             timeout: Duration::from_secs(10),
             force: true,
         },
-        toolsets: Arc::new(|_| Vec::new()),
+        profile_of: Arc::new(|_| WorkerProfile::default()),
+        preflight: None,
         after_loss: Arc::new(|_| ()),
     }
 }

@@ -129,9 +129,9 @@ fn events(board: &SqliteBoard, id: &TaskId) -> Vec<String> {
         .events(&query)
         .unwrap()
         .into_iter()
-        .map(|event| match event.payload {
+        .map(|event| match &event.payload {
             Some(payload) => format!("{} {payload}", event.kind),
-            None => event.kind,
+            None => event.kind.clone(),
         })
         .collect()
 }

@@ -1,9 +1,10 @@
 //! What is made for reading: the context of a worker, and signs of distress.
 
 use hermes_board::diagnostics::{
-    DiagnosticKind, Severity, Thresholds, TriageModels, diagnose, diagnose_board,
+    DiagnosticKind, Severity, Thresholds, TriageModels, diagnose_board,
 };
-use hermes_board::model::{Status, TaskId, Termination, WorkerExit};
+use hermes_board::model::{Obstacle, Status, TaskId, Termination, WorkerExit};
+use hermes_board::plan::{Facts, Limits, Plan, plan};
 use hermes_board::store::{BlockRequest, BoardStore, Completion, FailurePolicy, NewTask, StartIn};
 use hermes_board::{ContextOptions, SqliteBoard, worker_context};
 use pretty_assertions::assert_eq;
@@ -178,12 +179,29 @@ fn a_plain_card_has_a_plain_context() {
     );
 }
 
+fn facts() -> Facts {
+    Facts {
+        profiles: ["coder", "default"].map(str::to_owned).into(),
+        ..Facts::default()
+    }
+}
+
+/// What a dispatcher would do that may start one worker per profile.
+fn planned(board: &SqliteBoard) -> Plan {
+    let facts = facts();
+    let limits = Limits {
+        max_in_progress_per_profile: Some(1),
+        ..Limits::default()
+    };
+    plan(&board.snapshot(2).unwrap(), &facts, &limits)
+}
+
 fn found(
     board: &SqliteBoard,
     id: &TaskId,
     thresholds: &Thresholds,
 ) -> Vec<(DiagnosticKind, Severity)> {
-    diagnose_board(board, Some(id), thresholds)
+    diagnose_board(board, Some(id), thresholds, &planned(board))
         .unwrap()
         .into_iter()
         .flat_map(|card| card.diagnostics)
@@ -234,7 +252,7 @@ fn failures_and_crashes_show_and_go_away() {
         found(&board, &id, &tolerant),
         [(DiagnosticKind::RepeatedCrashes, Severity::Critical)]
     );
-    let report = diagnose_board(&board, None, &usual).unwrap();
+    let report = diagnose_board(&board, None, &usual, &planned(&board)).unwrap();
     assert_eq!(report.len(), 1);
     let card = serde_json::to_value(&report[0]).unwrap();
     assert_eq!(card["task_id"], id.as_str());
@@ -247,7 +265,11 @@ fn failures_and_crashes_show_and_go_away() {
     assert_eq!(found(&board, &id, &usual), []);
     complete(&mut board, &id);
     assert_eq!(found(&board, &id, &usual), []);
-    assert!(diagnose_board(&board, None, &usual).unwrap().is_empty());
+    assert!(
+        diagnose_board(&board, None, &usual, &planned(&board))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -286,7 +308,10 @@ fn stranded_and_stuck_cards_are_diagnosed() {
         found(&board, &ready, &usual),
         [(DiagnosticKind::StrandedInReady, Severity::Critical)]
     );
-    assert_eq!(found(&board, &nobody, &usual), []);
+    assert_eq!(
+        found(&board, &nobody, &usual),
+        [(DiagnosticKind::UnassignedInReady, Severity::Critical)]
+    );
     assert_eq!(
         found(&board, &blocked, &usual),
         [(DiagnosticKind::StuckInBlocked, Severity::Warning)]
@@ -311,12 +336,57 @@ fn stranded_and_stuck_cards_are_diagnosed() {
     models.main_model = true;
     assert_eq!(found(&board, &triage, &with(models)), []);
     // The worst card first.
-    let order: Vec<TaskId> = diagnose_board(&board, None, &usual)
+    let order: Vec<TaskId> = diagnose_board(&board, None, &usual, &planned(&board))
         .unwrap()
         .into_iter()
         .map(|card| card.task_id)
         .collect();
-    assert_eq!(order, vec![ready]);
+    let mut expected = vec![ready, nobody];
+    expected.sort();
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn diagnostics_agree_with_the_plan_of_a_dispatcher() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let usual = Thresholds::default();
+    let busy = file(&mut board, &card("busy"));
+    let waiting = file(&mut board, &card("waiting"));
+    let nobody = file(&mut board, &NewTask::titled("nobody"));
+    // It is named at once: it waits in vain.
+    assert_eq!(
+        found(&board, &nobody, &usual),
+        [(DiagnosticKind::UnassignedInReady, Severity::Warning)]
+    );
+    claim(&mut board, &busy);
+    fixture.pass(86_400);
+    // Its profile is at its limit.
+    assert_eq!(found(&board, &waiting, &usual), []);
+    let lane = NewTask {
+        assignee: Some(crate::assignee("some-lane")),
+        ..NewTask::titled("lane")
+    };
+    let lane = file(&mut board, &lane);
+    fixture.pass(1800);
+    assert_eq!(
+        found(&board, &lane, &usual),
+        [(DiagnosticKind::StrandedInReady, Severity::Warning)]
+    );
+    let obstacle = Obstacle {
+        problem: "no key is set".to_owned(),
+        hint: Some("set one".to_owned()),
+        holds: true,
+    };
+    let mut facts = facts();
+    facts.obstacles.insert(waiting.clone(), obstacle);
+    let plan = plan(&board.snapshot(2).unwrap(), &facts, &Limits::default());
+    let report = diagnose_board(&board, Some(&waiting), &usual, &plan).unwrap();
+    let found = &report[0].diagnostics;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].kind, DiagnosticKind::CannotStart);
+    assert_eq!(found[0].title, "coder cannot run: no key is set");
+    assert_eq!(found[0].actions[0].label, "set one");
 }
 
 #[test]
@@ -372,27 +442,15 @@ fn block_unblock_cycles_are_diagnosed() {
             .unwrap();
         assert_eq!(board.unblock(&id).unwrap(), Status::Ready);
     }
-    let detail = board.show(&id, None).unwrap();
-    let found = diagnose(
-        &detail.task.task,
-        &detail.events,
-        &detail.runs,
-        board.now(),
-        &Thresholds::default(),
-    );
+    let report = diagnose_board(&board, None, &Thresholds::default(), &planned(&board)).unwrap();
+    let found = &report[0].diagnostics;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].kind, DiagnosticKind::BlockUnblockCycling);
     assert_eq!(found[0].count, 3);
     fixture.pass(86_401);
-    let later = diagnose(
-        &detail.task.task,
-        &detail.events,
-        &detail.runs,
-        board.now(),
-        &Thresholds {
-            stranded_threshold_seconds: i64::MAX,
-            ..Thresholds::default()
-        },
-    );
-    assert!(later.is_empty());
+    let patient = Thresholds {
+        stranded_threshold_seconds: i64::MAX,
+        ..Thresholds::default()
+    };
+    assert_eq!(self::found(&board, &id, &patient), []);
 }

@@ -55,6 +55,13 @@ impl Sources {
         self.home.join(".env")
     }
 
+    /// The home of the default profile, for the home of another one.
+    pub fn default_home(&self) -> Option<PathBuf> {
+        let profiles = self.home.parent()?;
+        let root = profiles.parent()?;
+        (profiles.file_name()? == "profiles").then(|| root.to_owned())
+    }
+
     /// The administrator's file.
     pub fn managed_path(&self) -> Option<PathBuf> {
         self.managed_dir.as_ref().map(|dir| dir.join("config.yaml"))

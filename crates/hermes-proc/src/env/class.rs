@@ -69,12 +69,16 @@ impl SpawnClass {
         matches!(self, Self::ToolShell | Self::ScriptSandbox)
     }
 
-    /// Whether the operator's passthrough list counts: where the agent or the user's own code runs.
-    /// Helpers are ours, and an MCP server has a list of its own.
+    /// Whether the operator's passthrough list counts: where the agent or the user's own code runs,
+    /// and in a Hermes that runs it. Helpers are ours, and an MCP server has a list of its own.
     pub(super) fn takes_operator_passthrough(self) -> bool {
         matches!(
             self,
-            Self::ToolShell | Self::ScriptSandbox | Self::UserScript | Self::ModelCli
+            Self::ToolShell
+                | Self::ScriptSandbox
+                | Self::UserScript
+                | Self::Hermes
+                | Self::ModelCli
         )
     }
 

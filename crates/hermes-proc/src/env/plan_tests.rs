@@ -128,7 +128,7 @@ fn the_operator_lets_markers_through_and_no_credential() {
         "NOTION_TOKEN",
         "*",
     ]);
-    assert_eq!(keepers(&policy, "VIRTUAL_ENV"), "ABCG");
+    assert_eq!(keepers(&policy, "VIRTUAL_ENV"), "ABCEG");
     assert_eq!(keepers(&policy, "CONDA_PREFIX"), "");
     assert_eq!(keepers(&policy, "OPENAI_API_KEY"), "E");
     assert_eq!(keepers(&policy, "GH_TOKEN"), "E");

@@ -31,6 +31,8 @@ struct KeySlot {
     secret: SecretString,
     /// The record in `auth.json`.
     entry: CredentialEntry,
+    /// The file of the record, if it is another one than that of the ring.
+    owner: Option<AuthFile>,
     leases: usize,
 }
 
@@ -50,9 +52,24 @@ impl KeyRing {
         strategy: Strategy,
         stored: Option<(AuthFile, String)>,
     ) -> Arc<Self> {
-        let slots = keys.into_iter().map(|(secret, entry)| KeySlot {
+        Self::with_inherited(keys, Vec::new(), strategy, stored)
+    }
+
+    /// The same with more keys at the end, whose records are in another file and stay there.
+    pub(crate) fn with_inherited(
+        keys: Vec<(SecretString, CredentialEntry)>,
+        inherited: Vec<(SecretString, CredentialEntry, AuthFile)>,
+        strategy: Strategy,
+        stored: Option<(AuthFile, String)>,
+    ) -> Arc<Self> {
+        let own = keys.into_iter();
+        let own = own.map(|(secret, entry)| (secret, entry, None));
+        let others = inherited.into_iter();
+        let others = others.map(|(secret, entry, owner)| (secret, entry, Some(owner)));
+        let slots = own.chain(others).map(|(secret, entry, owner)| KeySlot {
             secret,
             entry,
+            owner,
             leases: 0,
         });
         Arc::new(Self {
@@ -120,18 +137,20 @@ impl Lease {
         };
         slot.entry.exhaust(failure, now);
         let marked = slot.entry.clone();
+        let owner = slot.owner.clone();
         let usable = |slot: &KeySlot| slot.entry.status(now) == CredentialStatus::Usable;
         let another = state.slots.iter().any(usable);
         drop(state);
-        self.store(marked);
+        self.store(marked, owner);
         another
     }
 
     /// Stores the state of the key. A failure is only logged: a full disk must not end a turn.
-    fn store(&self, marked: CredentialEntry) {
+    fn store(&self, marked: CredentialEntry, owner: Option<AuthFile>) {
         let Some((file, provider)) = &self.ring.stored else {
             return;
         };
+        let file = owner.as_ref().unwrap_or(file);
         let result = file.change(provider, |entries| {
             let same = entries.iter_mut().find(|entry| entry.id() == marked.id());
             match same {

@@ -1,8 +1,10 @@
 //! The keys of a route. A key is sent only to the host it was configured for.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_config::Config;
+use hermes_config::dotenv::DotEnv;
 use hermes_secret::SecretString;
 use serde_json::Value;
 
@@ -110,19 +112,24 @@ fn ring(
     allows_unbound: bool,
 ) -> Arc<KeyRing> {
     let file = AuthFile::of_home(&config.sources().home);
-    let listed = file.entries(pool_key).unwrap_or_else(|error| {
-        tracing::warn!("{error}");
-        Vec::new()
-    });
-    let mut keys: Vec<(SecretString, CredentialEntry)> = listed
-        .iter()
-        .filter(|entry| match entry.base_url() {
+    let entries_of = |file: &AuthFile| {
+        file.entries(pool_key).unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            Vec::new()
+        })
+    };
+    let keys_of = |entries: &[CredentialEntry]| -> Vec<(SecretString, CredentialEntry)> {
+        let usable = entries.iter().filter(|entry| match entry.base_url() {
             Some(url) => host_of(url) == host,
             None => allows_unbound,
-        })
-        .filter(|entry| entry.auth_type() == "api_key")
-        .filter_map(|entry| Some((entry.secret()?, entry.clone())))
-        .collect();
+        });
+        usable
+            .filter(|entry| entry.auth_type() == "api_key")
+            .filter_map(|entry| Some((entry.secret()?, entry.clone())))
+            .collect()
+    };
+    let listed = entries_of(&file);
+    let mut keys = keys_of(&listed);
     if let Some((source, secret)) = found {
         let known = listed.iter().find(|entry| entry.source() == source);
         let entry = known.cloned().unwrap_or_else(|| {
@@ -145,14 +152,35 @@ fn ring(
         .and_then(Value::as_str)
         .map(Strategy::parse)
         .unwrap_or_default();
-    KeyRing::new(keys, strategy, Some((file, pool_key.to_owned())))
+    let mut inherited = Vec::new();
+    if let Some(home) = inherited_home(config) {
+        let owner = AuthFile::of_home(&home);
+        for (secret, entry) in keys_of(&entries_of(&owner)) {
+            if keys.iter().all(|(known, _)| *known != secret) {
+                inherited.push((secret, entry, owner.clone()));
+            }
+        }
+    }
+    let stored = Some((file, pool_key.to_owned()));
+    KeyRing::with_inherited(keys, inherited, strategy, stored)
+}
+
+/// The home of the default profile, if its keys serve this profile as well.
+fn inherited_home(config: &Config) -> Option<PathBuf> {
+    let home = config.sources().default_home()?;
+    config.flag("model.inherit_keys").then_some(home)
 }
 
 /// A usable key in a variable, and its source.
 pub(super) fn from_variable(config: &Config, name: &str) -> Option<(String, SecretString)> {
-    let key = config.secret(name.trim()).filter(usable)?;
+    let name = name.trim();
+    let inherited = || {
+        let dotenv = DotEnv::load(&inherited_home(config)?.join(".env")).ok()?;
+        dotenv.get(name).map(SecretString::new).filter(usable)
+    };
+    let key = config.secret(name).filter(usable).or_else(inherited)?;
     let key = SecretString::new(key.expose().trim());
-    Some((format!("env:{}", name.trim()), key))
+    Some((format!("env:{name}"), key))
 }
 
 fn usable(key: &SecretString) -> bool {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy, Interaction,
-    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status,
+    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Verdict,
 };
 use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::person::Person;
+use crate::worker::DenialLog;
 
 /// Decides about the commands and scripts of a conversation's tools.
 pub(super) struct ToolApprover {
@@ -28,6 +29,8 @@ pub(super) struct ToolApprover {
     pub(super) sudo_password_set: bool,
     /// Whether commands need no approval because they cannot reach this machine.
     pub(super) is_isolated: bool,
+    /// Who is told of refusals; `None` outside of workers.
+    pub(super) denials: Option<DenialLog>,
     person: Arc<dyn Person>,
 }
 
@@ -62,6 +65,7 @@ impl ToolApprover {
             yolo: Arc::new(AtomicBool::new(context.env.flag(&vars::HERMES_YOLO_MODE))),
             sudo_password_set: false,
             is_isolated: false,
+            denials: None,
             person,
         }
     }
@@ -81,6 +85,18 @@ impl ToolApprover {
                 None => Interaction::NonInteractive,
             },
             session: &self.approvals,
+        }
+    }
+
+    /// Tells of a refusal.
+    fn note_denied(&self, text: &str, verdict: &Verdict) {
+        if let Some(denials) = &self.denials {
+            let reason = verdict
+                .description
+                .as_deref()
+                .or(verdict.message.as_deref());
+            let command = self.policy.redactor.redact(text);
+            denials.note(&command, reason.unwrap_or("not approved"));
         }
     }
 
@@ -128,6 +144,7 @@ impl CommandApprover for ToolApprover {
             let approval = approval.map(|text| text + &remark.unwrap_or_default());
             return CommandDecision::Allowed { approval };
         }
+        self.note_denied(command, &verdict);
         CommandDecision::Refused(Refusal {
             kind: match verdict.status {
                 Status::PendingApproval => RefusalKind::PendingApproval,
@@ -149,6 +166,7 @@ impl ScriptGate for ToolApprover {
         if verdict.is_approved() {
             return Ok(());
         }
+        self.note_denied(code, &verdict);
         let status = match verdict.status {
             Status::PendingApproval => "pending_approval",
             Status::Approved | Status::Blocked | Status::Denied => "blocked",

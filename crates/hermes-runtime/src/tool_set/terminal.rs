@@ -22,6 +22,7 @@ use crate::backend::{BackendRequest, IdleWatch, RemoteLease, Shutdown, live_envi
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::person::{Person, Reached};
+use crate::worker::DenialLog;
 
 /// Whether commands need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,9 @@ impl TerminalSetup {
         let mut approver = ToolApprover::new(context, &environment, &redactor, Arc::clone(&person));
         approver.is_isolated = request.approval == Approval::NotNeeded
             || remote.as_ref().is_some_and(|remote| remote.is_isolated);
+        if request.has_conversation {
+            approver.denials = DenialLog::of_worker(context, &person);
+        }
         let password = configured_password(context.config());
         approver.sudo_password_set = password.is_some();
         let auxiliary = Arc::new(AuxiliaryModels::new(

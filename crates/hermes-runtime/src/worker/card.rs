@@ -14,7 +14,7 @@ use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, SqliteBoard, WorkerVariables};
 use hermes_config::vars;
 use hermes_proc::Wake;
-use hermes_tools::{ImageReference, images_in};
+use hermes_tools::{ImageReference, has_image_ending, images_in};
 use serde_json::Value;
 
 use super::claim_watch::{Attempt, ClaimWatch, ends_attempt};
@@ -40,9 +40,9 @@ const REMINDER: &str = "Your card is still open: you have called neither kanban_
 
 /// The worker that a conversation is, with its card.
 pub(crate) struct Worker {
-    card: WorkerVariables,
-    board: Board,
-    options: BoardOptions,
+    pub(super) card: WorkerVariables,
+    pub(super) board: Board,
+    pub(super) options: BoardOptions,
     ttl_seconds: i64,
     policy: FailurePolicy,
 }
@@ -107,19 +107,32 @@ impl Worker {
         })
     }
 
-    /// Images that the text of the card refers to.
+    /// Images that the text of the card refers to, then those that are attached to it.
     pub(crate) fn images(&self, user_home: &Path) -> Vec<ImageReference> {
-        let body = SqliteBoard::open(&self.board, &self.options)
-            .and_then(|store| store.task(&self.card.task))
-            .map(|task| task.and_then(|task| task.body));
-        match body {
-            Ok(Some(body)) => images_in(&body, user_home, &|path| path.is_file()),
-            Ok(None) => Vec::new(),
+        let read = SqliteBoard::open(&self.board, &self.options).and_then(|store| {
+            let task = store.task(&self.card.task)?;
+            Ok((task, store.attachments(&self.card.task)?))
+        });
+        let (task, attachments) = match read {
+            Ok((Some(task), attachments)) => (task, attachments),
+            Ok((None, _)) => return Vec::new(),
             Err(error) => {
                 tracing::warn!(%error, "the card was not read for its images");
-                Vec::new()
+                return Vec::new();
+            }
+        };
+        let body = task.body.unwrap_or_default();
+        let mut found = images_in(&body, user_home, &|path| path.is_file());
+        for attachment in attachments {
+            let path = attachment.stored_path;
+            if has_image_ending(&path.to_string_lossy()) {
+                let image = ImageReference::File(path);
+                if !found.contains(&image) {
+                    found.push(image);
+                }
             }
         }
+        found
     }
 
     /// The card, while it is running and this attempt is the current one.

@@ -2,6 +2,8 @@
 
 mod card;
 mod claim_watch;
+mod denials;
 
 pub(crate) use self::card::Worker;
 pub(crate) use self::claim_watch::ClaimWatch;
+pub(crate) use self::denials::DenialLog;

@@ -80,11 +80,17 @@ pub(super) fn create(call: &BoardCall<'_>) -> BoardAnswer {
         .follower
         .as_ref()
         .is_some_and(|follower| follow(&mut store, &task, follower));
-    Ok(json!({
+    let mut answer = json!({
         "task_id": task.id,
         "status": task.status_word(),
         "subscribed": subscribed,
-    }))
+    });
+    let obstacle = call.access.workers.check_card(&mut store, &task, None)?;
+    if let Some(obstacle) = obstacle.filter(|obstacle| obstacle.holds) {
+        let problem = obstacle.problem;
+        answer["warning"] = json!(format!("No worker can start for this card: {problem}."));
+    }
+    Ok(answer)
 }
 
 /// Subscribes the chat; a failure does not undo the card.

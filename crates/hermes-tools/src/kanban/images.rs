@@ -70,7 +70,8 @@ fn reference(
         .then_some(ImageReference::File(path))
 }
 
-fn has_image_ending(path: &str) -> bool {
+/// Whether the name at the end of a path is that of an image.
+pub fn has_image_ending(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(stem, ending)| {
         !stem.is_empty()

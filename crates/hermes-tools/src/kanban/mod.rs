@@ -16,5 +16,5 @@ mod table;
 mod tool;
 
 pub use access::BoardAccess;
-pub use images::{ImageReference, images_in};
+pub use images::{ImageReference, has_image_ending, images_in};
 pub use table::kanban_tools;

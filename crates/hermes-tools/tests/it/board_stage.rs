@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hermes_board::boards::{BoardHome, BoardSlug};
-use hermes_board::dispatch::{LogRotation, WORKER_TIMING, WorkerSetup};
+use hermes_board::dispatch::{LogRotation, WORKER_TIMING, WorkerProfile, WorkerSetup};
 use hermes_board::model::{RunId, Task, TaskId, Termination};
 use hermes_board::store::{Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
 use hermes_board::{BoardOptions, ContextOptions, SqliteBoard, WorkerVariables};
@@ -92,7 +92,8 @@ impl BoardStage {
                 },
                 log: LogRotation::default(),
                 timing: WORKER_TIMING,
-                toolsets: Arc::new(|_| Vec::new()),
+                profile_of: Arc::new(|_| WorkerProfile::default()),
+                preflight: None,
                 after_loss: Arc::new(|_| ()),
             },
             check_timeout: std::time::Duration::from_mins(1),

@@ -70,6 +70,13 @@ impl Builder {
             }
             assert!(Instant::now() < deadline, "no worker for {id}: {report}");
         }
+        self.wait(id, until);
+    }
+
+    /// Waits until a card stands there and its worker has ended.
+    #[track_caller]
+    pub(crate) fn wait(&self, id: &str, until: &str) {
+        let deadline = Instant::now() + PATIENCE;
         while self.desk.status(id) != until || self.is_at_work(id) {
             assert!(
                 Instant::now() < deadline,

@@ -16,6 +16,7 @@ mod end_to_end;
 mod ending;
 mod killed_workers;
 mod toolsets;
+mod worker_setup;
 
 use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::TaskId;

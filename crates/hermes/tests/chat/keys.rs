@@ -92,3 +92,67 @@ fn key_of_another_provider_is_not_sent_to_a_custom_address() {
         assert!(!request.contains("canary-of"), "{request:?}");
     }
 }
+
+/// A world whose default profile has a key in `.env` and one in `auth.json`, and asks a custom
+/// endpoint with either.
+fn with_profile(flags: &[&str]) -> World {
+    let world = World::with(ModelServer::start_with(|request| {
+        match request.header("authorization") {
+            Some("Bearer key-of-the-pool-1" | "Bearer key-of-default-2") => {
+                ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}}))
+            }
+            Some("Bearer key-of-the-pool-3") => ScriptedAnswer::text("done"),
+            _ => ScriptedAnswer::status(400, &json!({"error": {"message": "no key"}})),
+        }
+    }));
+    world.home.put(
+        "config.yaml",
+        format!(
+            "model: {{provider: lab, default: m, context_length: 200000}}\n\
+             providers: {{lab: {{url: '{}', key_env: LAB_KEY, api_key: ''}}}}\n",
+            world.server.base_url()
+        ),
+    );
+    let home = &world.home;
+    home.run(["config", "set", "LAB_KEY", "key-of-default-2"])
+        .succeeds();
+    for number in [1, 3] {
+        let key = format!("key-of-the-pool-{number}");
+        home.run(["auth", "add", "lab", "--api-key", &key])
+            .succeeds();
+    }
+    home.hermes(["profile", "create", "coder"])
+        .args(flags)
+        .run()
+        .succeeds();
+    world
+}
+
+#[test]
+fn keys_of_the_default_profile_are_inherited_only_when_asked_for_and_never_copied() {
+    let world = with_profile(&["--inherit-keys"]);
+    let home = &world.home;
+    home.run(["-p", "coder", "chat", "-Q", "-q", "hi"])
+        .succeeds()
+        .prints("done\n");
+    let own = home.path("profiles/coder");
+    for name in ["config.yaml", ".env", "auth.json"] {
+        let text = std::fs::read_to_string(own.join(name)).unwrap_or_default();
+        assert!(!text.contains("key-of-"), "{name}: {text}");
+    }
+    // What was learnt about a stored key is noted where it is stored.
+    assert_eq!(listed(&world)[0]["status"], "exhausted");
+    // It is masked like a key of the profile's own.
+    let shown = home.run(["-p", "coder", "exec", "--", "echo", "key-of-default-2"]);
+    shown.succeeds().never_shows("key-of-default-2");
+
+    let world = with_profile(&[]);
+    world
+        .home
+        .run(["-p", "coder", "chat", "-Q", "-q", "hi"])
+        .exits(1);
+    for request in world.server.questions() {
+        let sent = request.header("authorization").unwrap_or_default();
+        assert!(!sent.contains("key-of-"), "{sent}");
+    }
+}

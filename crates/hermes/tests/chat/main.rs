@@ -26,6 +26,7 @@ mod responses;
 mod routes;
 mod sessions;
 mod settings;
+mod skills;
 mod titles;
 mod together;
 mod tools;

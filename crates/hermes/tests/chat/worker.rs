@@ -181,6 +181,37 @@ fn pictures_of_the_card_are_in_the_first_request() {
 }
 
 #[test]
+fn images_attached_to_the_card_are_in_the_first_request() {
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
+    let home = world.home.user_home();
+    std::fs::write(home.join("named.png"), b"\x89PNG\r\n\x1a\n1").unwrap();
+    std::fs::write(home.join("attached.png"), b"\x89PNG\r\n\x1a\n2").unwrap();
+    std::fs::write(home.join("notes.txt"), b"not an image").unwrap();
+    let card = Card::filed(&world, &format!("see {}/named.png", home.display()));
+    for name in ["attached.png", "notes.txt"] {
+        let path = home.join(name);
+        world
+            .home
+            .run(["kanban", "attach", &card.id, path.to_str().unwrap()])
+            .succeeds();
+    }
+    card.worker(&world, &[]).run().succeeds();
+    let content = &world.bodies()[0]["messages"][1]["content"];
+    let parts = content.as_array().unwrap().iter();
+    let urls: Vec<&str> = parts
+        .filter(|part| part["type"] == "image_url")
+        .map(|part| part["image_url"]["url"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        urls,
+        [
+            "data:image/png;base64,iVBORw0KGgox",
+            "data:image/png;base64,iVBORw0KGgoy",
+        ]
+    );
+}
+
+#[test]
 fn a_worker_has_the_tools_of_the_board_whatever_its_profile_says() {
     let server = ModelServer::always(ScriptedAnswer::text("done"));
     let world = World::configured(server, "toolsets: [file]\n");

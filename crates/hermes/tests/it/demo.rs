@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use hermes_testkit::{ProgramCall, TestHome};
+use hermes_testkit::{ModelServer, ProgramCall, ScriptedAnswer, TestHome};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 /// A user, and the directory their temporary things are in.
 fn user() -> (TestHome, PathBuf) {
@@ -142,4 +143,64 @@ fn a_bad_script_is_named_and_nothing_is_made() {
         .says_part("line 5")
         .says_part("bad.yaml");
     assert_eq!(entries(&temporary), 0);
+}
+
+/// A model that writes the test of its card, completes the card and says so.
+fn model() -> ModelServer {
+    ModelServer::start_with(|request| {
+        let messages = request.body["messages"].as_array().unwrap();
+        let answers = messages.iter().filter(|one| one["role"] == "tool").count();
+        match answers {
+            0 => ScriptedAnswer::call(
+                "write_file",
+                &json!({"path": "test.sh", "content": "exit 0\n"}),
+            ),
+            1 => ScriptedAnswer::call("kanban_complete", &json!({"summary": "counted"})),
+            _ => ScriptedAnswer::text("Done."),
+        }
+    })
+}
+
+#[test]
+fn the_recipe_at_the_end_works_as_printed() {
+    let (home, temporary) = user();
+    let shown = demo(&home, &temporary, &[]).run();
+    let recipe = shown.succeeds().stdout.split_once("To use a real one:\n");
+    let lines: Vec<&str> = recipe.unwrap().1.lines().map(str::trim).collect();
+    assert_eq!(lines.len(), 6, "{lines:?}");
+    let server = model();
+    let programs = home.program().parent().unwrap().to_owned();
+    let call = |line: &str| {
+        // The key is the one thing to fill in.
+        let line = line.replace("YOUR-KEY", "sk-or-v1-0123456789abcdef");
+        home.hermes(["-c", &line])
+            .program("/bin/sh")
+            .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+            // OpenRouter, as far as this machine is concerned.
+            .env("OPENROUTER_BASE_URL", server.base_url())
+    };
+    let (daemon, steps) = lines.split_last().unwrap();
+    for step in steps {
+        let outcome = call(step).run();
+        outcome.succeeds();
+        assert!(!outcome.stderr.contains("cannot"), "{step}: {outcome}");
+    }
+    let daemon = call(&format!("exec {daemon}")).start();
+    loop {
+        let line = daemon.next_line().expect("the card is completed");
+        assert!(
+            !line.contains("crashed") && !line.contains("gave_up"),
+            "{line}"
+        );
+        if line.contains(" completed ") {
+            break;
+        }
+    }
+    let keys: Vec<_> = server.questions();
+    assert!(keys.iter().all(|request| {
+        request.header("authorization") == Some("Bearer sk-or-v1-0123456789abcdef")
+    }));
+    let pid = Pid::from_raw(daemon.pid().cast_signed()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    hermes_testkit::eventually("workers leave", || workers(&home.root()).is_empty());
 }

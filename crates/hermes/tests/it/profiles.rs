@@ -324,3 +324,73 @@ fn the_list_marks_the_current_profile_and_skips_what_is_none() {
              ◆ coder    a-model-with-a-name-of-th…  stopped  coder  —\n",
         );
 }
+
+#[test]
+fn a_new_profile_takes_over_provider_and_model_and_says_so() {
+    let home = fresh();
+    home.put(
+        "config.yaml",
+        "model:\n  provider: lab\n  default: m-1\n  api_key: secret-12345\n  context_length: 9000\n\
+         custom_providers:\n- name: other\n  base_url: https://other.example/v1\n\
+         - name: lab\n  base_url: https://lab.example/v1\n  api_key: secret-67890\n\
+         terminal:\n  timeout: 5\n",
+    );
+    home.run(["profile", "create", "coder", "--no-alias"])
+        .succeeds()
+        .says("")
+        .prints(
+            "✓ Created profile 'coder' at ~/.hermes/profiles/coder\n  \
+             Provider and model taken over from the default profile: lab, m-1\n\
+             Next:\n  \
+             hermes profile use coder\n",
+        );
+    let written = home.read("profiles/coder/config.yaml");
+    for part in [
+        "_config_version:",
+        "provider: lab",
+        "m-1",
+        "9000",
+        "https://lab.example/v1",
+    ] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    for part in ["secret", "other.example", "timeout", "inherit_keys"] {
+        assert!(!written.contains(part), "{part}: {written}");
+    }
+    let get = |key: &str| home.run(["-p", "coder", "config", "get", key]).stdout;
+    assert_eq!(get("model.default"), "m-1\n");
+    // Told otherwise.
+    home.run(["profile", "create", "bare", "--no-alias", "--no-inherit"])
+        .succeeds();
+    assert!(!home.has("profiles/bare/config.yaml"));
+    home.run([
+        "profile",
+        "create",
+        "own",
+        "--no-alias",
+        "--provider",
+        "openrouter",
+        "--model",
+        "x/y",
+        "--inherit-keys",
+    ])
+    .succeeds()
+    .prints_part("  Provider and model: openrouter, x/y\n")
+    .prints_part("Provider keys of the default profile are used as well (nothing is copied)\n");
+    let own = home.read("profiles/own/config.yaml");
+    assert!(
+        own.contains("inherit_keys: true") && !own.contains("lab"),
+        "{own}"
+    );
+    home.run(["profile", "create", "c", "--clone", "--inherit-keys"])
+        .exits(2);
+    // A model alone keeps the provider.
+    home.run(["profile", "create", "small", "--no-alias", "--model", "m-2"])
+        .succeeds()
+        .prints_part("taken over from the default profile: lab, m-2\n");
+    // A broken file has nothing to give.
+    home.put("config.yaml", "model: [broken\n");
+    home.run(["profile", "create", "after", "--no-alias"])
+        .succeeds();
+    assert!(!home.has("profiles/after/config.yaml"));
+}

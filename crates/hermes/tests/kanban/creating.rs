@@ -83,6 +83,16 @@ fn create_stores_every_flag() {
 fn create_warns_when_no_dispatcher_runs() {
     let desk = Desk::new();
     desk.home.run(["profile", "create", "coder"]).succeeds();
+    let script = desk
+        .home
+        .put_outside("script.yaml", "turns: [{text: x}]\n", 0o600);
+    desk.home.put(
+        "profiles/coder/config.yaml",
+        format!(
+            "model: {{provider: replay, script: '{}'}}\n",
+            script.display()
+        ),
+    );
     let unassigned = desk.kanban(&["create", "x"]);
     unassigned.succeeds().says("");
     let id = text(&desk.json(&["list"])[0]["id"]);

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 use crate::assert_refuses;
 use crate::crew::{Crew, until};
@@ -70,8 +72,7 @@ fn a_second_dispatcher_is_refused() {
         "another dispatcher is running for this home",
     );
     // Nobody needs to be told that nobody starts workers.
-    crew.desk
-        .kanban(&["create", "x", "--assignee", "alpha"])
+    crew.kanban(&["create", "x", "--assignee", "alpha"])
         .succeeds()
         .says("");
     daemon.kill();
@@ -276,4 +277,138 @@ fn a_quiet_daemon_prints_nothing_but_warnings() {
     assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
     assert_eq!(daemon.next_line(), None);
     assert_eq!(daemon.errors(), ["Stopped."]);
+}
+
+#[test]
+fn event_lines_carry_a_few_facts_and_fit() {
+    let crew = Crew::new();
+    let daemon = reacting(&crew, &[]);
+    let summary = "s".repeat(300);
+    let id = crew.file(
+        &format!("\"$HERMES_REAL\" kanban complete $HERMES_KANBAN_TASK --summary {summary}"),
+        &["--body", &"b".repeat(5000)],
+    );
+    let mut lines = Vec::new();
+    while !lines
+        .iter()
+        .any(|line: &String| line.contains(" completed "))
+    {
+        let line = daemon.next_line().unwrap();
+        assert!(line.chars().count() < 180, "{line}");
+        assert!(!line.contains('{'), "{line}");
+        lines.push(line);
+    }
+    let of = |kind: &str| {
+        let found = lines
+            .iter()
+            .find(|line| line.contains(&format!("{id} {kind} ")));
+        found
+            .unwrap_or_else(|| panic!("no {kind}: {lines:#?}"))
+            .clone()
+    };
+    assert!(of("claimed").ends_with("(@alpha) run 1"), "{lines:#?}");
+    assert!(of("spawned").contains("(@alpha) pid "), "{lines:#?}");
+    assert!(of("completed").contains(" sss"), "{lines:#?}");
+}
+
+/// A crew whose model splits every card in two.
+fn splitting(server: &ModelServer, lines: &str) -> Crew {
+    let crew = Crew::new();
+    crew.desk.home.put(
+        "config.yaml",
+        format!(
+            "model: {{provider: custom, default: m, base_url: '{}'}}\nkanban:\n{lines}",
+            server.base_url()
+        ),
+    );
+    crew
+}
+
+fn two_tasks() -> ModelServer {
+    let answer = json!({"fanout": true, "tasks": [
+        {"title": "one", "body": "b", "assignee": "alpha", "parents": []},
+        {"title": "two", "body": "b", "assignee": "beta", "parents": [0]},
+    ]});
+    ModelServer::always(ScriptedAnswer::text(&answer.to_string()))
+}
+
+/// Files cards in triage that nobody has touched for a while.
+fn in_triage(crew: &Crew, count: usize, flags: &[&str]) -> Vec<String> {
+    let ids: Vec<String> = (0..count)
+        .map(|number| {
+            let flags: Vec<&str> = ["--triage"].iter().chain(flags).copied().collect();
+            crew.desk.create(&format!("note {number}"), &flags)
+        })
+        .collect();
+    let database = crew.desk.database();
+    for table in ["tasks", "task_events"] {
+        let age = format!("UPDATE {table} SET created_at = created_at - 61");
+        database.execute(&age, []).unwrap();
+    }
+    ids
+}
+
+#[test]
+fn cards_in_triage_are_split_without_being_asked() {
+    let server = two_tasks();
+    let crew = splitting(&server, "  auto_decompose_per_tick: 2\n");
+    let cards = in_triage(&crew, 3, &[]);
+    let opted_out = in_triage(&crew, 1, &["--body", "text\n  no-auto-decompose\nmore"]);
+    let elsewhere = in_triage(&crew, 1, &["--assignee", "some-lane"]);
+    let fresh = crew.desk.create("just written", &["--triage"]);
+    let mut daemon = reacting(&crew, &[]);
+    // Two per interval, which is an hour here.
+    let split = || -> Vec<&String> {
+        let is_split = |id: &&String| crew.desk.status(id) == "todo";
+        cards.iter().filter(is_split).collect()
+    };
+    until("two cards are split", || (split().len() == 2).then_some(()));
+    let children = crew.desk.json(&["list"]);
+    let children = children.as_array().unwrap().iter();
+    let by = children.filter(|card| card["created_by"] == "auto-decomposer");
+    assert_eq!(by.count(), 4);
+    let event = crew.desk.last_event(split()[0], "decomposed");
+    assert_eq!(event["child_ids"].as_array().unwrap().len(), 2);
+    assert_eq!(server.questions().len(), 2);
+    assert_eq!(split().len(), 2);
+    for id in [&opted_out[0], &elsewhere[0], &fresh] {
+        assert_eq!(crew.desk.status(id), "triage");
+    }
+    assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
+}
+
+#[test]
+fn cards_in_triage_are_left_alone_where_that_is_switched_off_or_unreadable() {
+    for config in ["  auto_decompose: false\n", "  auto_decompose: [\n"] {
+        let server = two_tasks();
+        let crew = splitting(&server, config);
+        let card = in_triage(&crew, 1, &[]).remove(0);
+        let mut daemon = crew.daemon(&[]);
+        // Once another card has been worked on, there were ticks enough.
+        let other = crew.file(COMPLETE, &[]);
+        crew.wait_for_status(&other, "done");
+        assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
+        assert_eq!(crew.desk.status(&card), "triage");
+        assert_eq!(server.questions().len(), 0);
+    }
+}
+
+#[test]
+fn a_card_that_could_not_be_split_is_said_once_and_tried_later() {
+    let server = ModelServer::always(ScriptedAnswer::text("no idea"));
+    let crew = splitting(&server, "  auto_decompose: true\n");
+    let card = in_triage(&crew, 1, &[]).remove(0);
+    let mut daemon = crew.daemon(&[]);
+    let said = || {
+        daemon
+            .errors()
+            .iter()
+            .any(|line| line.contains("was not split"))
+    };
+    until("it is said", || said().then_some(()));
+    let other = crew.file(COMPLETE, &[]);
+    crew.wait_for_status(&other, "done");
+    assert_eq!(server.questions().len(), 1);
+    assert_eq!(crew.desk.status(&card), "triage");
+    assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
 }

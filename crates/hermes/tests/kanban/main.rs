@@ -32,6 +32,7 @@ mod json_shapes;
 mod lists;
 mod live;
 mod notify;
+mod preflight;
 mod refusals;
 mod storage;
 mod triage;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hermes_config::{Environment, vars};
 use hermes_home::ProfileName;
-use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, Group, SpawnClass, Streams, find_on_path};
+use hermes_proc::{
+    ChildSpec, EnvPlan, EnvPolicy, EnvRequest, Group, SpawnClass, Streams, find_on_path,
+};
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::local::attempts::exec_id;
@@ -128,19 +130,14 @@ fn arguments(
     let task = request.task;
     let mut words: Vec<OsString> = vec!["-p".into(), profile.as_str().into()];
     words.extend(["--cli".into(), "--accept-hooks".into()]);
-    let skills: Vec<&str> = if request.review {
-        vec![REVIEW_SKILL]
-    } else {
-        let given = task.skills.iter().flatten().map(|skill| skill.trim());
-        given.filter(|skill| !skill.is_empty()).collect()
-    };
-    for skill in skills {
+    let skills = task.skills.as_deref().unwrap_or_default();
+    for skill in skills_of_worker(skills, request.review) {
         words.extend(["--skills".into(), skill.into()]);
     }
     if let Some(model) = filled(task.model_override.as_deref()) {
         words.extend(["-m".into(), model.into()]);
     }
-    let mut toolsets = (setup.toolsets)(&setup.location.profile_home(profile));
+    let mut toolsets = (setup.profile_of)(&setup.location.profile_home(profile)).toolsets;
     if !toolsets.is_empty() {
         toolsets.sort();
         words.extend(["--toolsets".into(), toolsets.join(",").into()]);
@@ -214,13 +211,39 @@ fn environment(
         .into_iter()
         .filter_map(|(var, value)| Some((var.name.into(), value?)))
         .collect();
-    let mut policy = setup.policy.clone();
-    policy.hermes_home = setup.location.profile_home(profile);
+    let policy = policy_of(setup, profile);
     let mark = exec_id(&board.database, &task.id, request.run);
     let mut env = EnvRequest::new(SpawnClass::Hermes, &base, &policy);
     env.extra = &extra;
     env.exec_id = Some(&mark);
     EnvPlan::build(&env)
+}
+
+/// The variables of a profile's workers, without those about a card.
+pub(super) fn profile_environment(setup: &WorkerSetup, profile: &ProfileName) -> EnvPlan {
+    let policy = policy_of(setup, profile);
+    EnvPlan::build(&EnvRequest::new(SpawnClass::Hermes, &setup.base, &policy))
+        .with("HERMES_PROFILE", profile.as_str())
+}
+
+/// The rules for a worker's variables: its own profile decides what its terminals may see, so its
+/// process must get that.
+fn policy_of(setup: &WorkerSetup, profile: &ProfileName) -> EnvPolicy {
+    let home = setup.location.profile_home(profile);
+    EnvPolicy {
+        passthrough: (setup.profile_of)(&home).env_passthrough,
+        hermes_home: home,
+        ..setup.policy.clone()
+    }
+}
+
+/// The skills of a worker: those of its card, or the one for reviews.
+pub(super) fn skills_of_worker(skills: &[String], review: bool) -> Vec<&str> {
+    if review {
+        return vec![REVIEW_SKILL];
+    }
+    let given = skills.iter().map(|skill| skill.trim());
+    given.filter(|skill| !skill.is_empty()).collect()
 }
 
 fn inherited_number(setup: &WorkerSetup, name: &str) -> Option<i64> {

@@ -7,6 +7,8 @@ mod git;
 mod identity;
 mod launch;
 mod log_file;
+mod other_boards;
+mod preflight;
 mod terminate;
 mod workspace;
 
@@ -23,21 +25,36 @@ pub use children::Children;
 pub use exit_record::write_exit_record;
 pub use launch::worker_program;
 pub use log_file::LogRotation;
+pub use preflight::WorkerNeeds;
 pub use terminate::WORKER_TIMING;
 
 pub(crate) use attempts::check_mark;
 pub(crate) use identity::ProcessSpace;
+pub(crate) use other_boards::HomeLock;
+use other_boards::running_elsewhere;
 pub(crate) use terminate::{pids, terminate_earlier_checks};
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact};
-use crate::model::{Task, Termination, WorkerIdentity};
-use crate::plan::{Facts, WorkerRef};
+use crate::model::{Obstacle, Task, Termination, WorkerIdentity};
+use crate::plan::{Facts, Limits, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
 use crate::{Clock, SystemClock, own_lock};
 
-/// Names of toolsets, for the home of a profile.
-pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
+/// What a profile has configured for its workers.
+#[derive(Debug, Clone, Default)]
+pub struct WorkerProfile {
+    /// Toolsets that it uses on the command line; none to leave it to the worker.
+    pub toolsets: Vec<String>,
+    /// Variables of this process that its terminals may see though they are withheld by default.
+    pub env_passthrough: BTreeSet<String>,
+}
+
+/// What the profile with this home has configured.
+pub type WorkerProfileOf = Arc<dyn Fn(&Path) -> WorkerProfile + Send + Sync>;
+
+/// Whether a worker could run, by the code that the worker itself begins with. Starts nothing.
+pub type Preflight = Arc<dyn Fn(&WorkerNeeds) -> Option<Obstacle> + Send + Sync>;
 
 /// Releases what lost workers of a profile could not release. Must not take long.
 pub type AfterLoss = Arc<dyn Fn(&ProfileName) + Send + Sync>;
@@ -54,9 +71,9 @@ pub struct WorkerSetup {
     pub log: LogRotation,
     /// Deadlines for terminating a worker.
     pub timing: KillTiming,
-    /// Toolsets that a profile with this home uses on the command line; none to leave it to the
-    /// worker.
-    pub toolsets: ToolsetsOf,
+    pub profile_of: WorkerProfileOf,
+    /// `None` if workers are another program, which alone knows what it needs.
+    pub preflight: Option<Preflight>,
     /// Called after workers of a profile were killed, crashed or terminated, and so could not release
     /// their resources.
     pub after_loss: AfterLoss,
@@ -82,7 +99,8 @@ impl WorkerSetup {
             policy,
             log,
             timing: WORKER_TIMING,
-            toolsets: Arc::new(|_| Vec::new()),
+            profile_of: Arc::new(|_| WorkerProfile::default()),
+            preflight: None,
             after_loss: Arc::new(|_| ()),
         }
     }
@@ -105,6 +123,8 @@ pub struct LocalWorkerHost<'w> {
     pub home: &'w BoardHome,
     pub setup: &'w WorkerSetup,
     pub children: &'w mut Children,
+    /// Whose limits are kept to; `None` where nothing is planned.
+    pub limits: Option<&'w Limits>,
 }
 
 impl WorkerHost for LocalWorkerHost<'_> {
@@ -135,6 +155,12 @@ impl WorkerHost for LocalWorkerHost<'_> {
         for running in &board.running {
             let fact = worker_fact(running, &own_lock, &workers);
             facts.workers.insert(running.card.id.clone(), fact);
+        }
+        if let Some(limits) = self.limits {
+            facts.obstacles = self.obstacles(board, &facts.profiles, limits);
+            if limits.counts_other_boards() {
+                facts.running_elsewhere = running_elsewhere(self.board, self.home);
+            }
         }
         for worker in attempts.each() {
             let in_progress = worker

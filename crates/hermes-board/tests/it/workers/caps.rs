@@ -174,3 +174,63 @@ fn a_full_board_still_reports_each_reason() {
     assert_eq!(ids(&report.skipped_nonspawnable), [lane.as_str()]);
     assert_eq!(task(&store, &lane).status_word(), "ready");
 }
+
+/// A second board of the same home.
+fn other_board(yard: &Yard) -> SqliteBoard {
+    let slug = hermes_board::boards::BoardSlug::parse("site").unwrap();
+    let board = yard.fixture.home.board(&slug);
+    std::fs::create_dir_all(board.database.parent().unwrap()).unwrap();
+    SqliteBoard::open(&board, &hermes_board::BoardOptions::default()).unwrap()
+}
+
+#[test]
+fn the_limit_per_profile_counts_one_board_unless_told_otherwise() {
+    for (scope, expected) in [("board", (2, 0)), ("home", (0, 2))] {
+        let mut yard = yard(&format!(
+            "kanban: {{max_in_progress_per_profile: 2, cap_scope: {scope}}}"
+        ));
+        let mut here = yard.open();
+        let mut there = other_board(&yard);
+        cards(&yard, &mut here, "alpha", 2);
+        cards(&yard, &mut there, "alpha", 2);
+        cards(&yard, &mut there, "beta", 1);
+        assert_eq!(of(&yard.tick(&mut here), "alpha", 2), (2, 0));
+        let report = yard.tick(&mut there);
+        assert_eq!(of(&report, "alpha", 2), expected, "{scope}");
+        assert_eq!(of(&report, "beta", 2), (1, 0), "{scope}");
+    }
+}
+
+#[test]
+fn dispatchers_of_several_boards_together_keep_to_the_limit_of_a_home() {
+    let yard = yard("kanban: {max_in_progress_per_profile: 2, cap_scope: home}");
+    let boards: Vec<_> = ["one", "two", "three", "four"]
+        .iter()
+        .map(|slug| {
+            let slug = hermes_board::boards::BoardSlug::parse(slug).unwrap();
+            let board = yard.fixture.home.board(&slug);
+            std::fs::create_dir_all(board.database.parent().unwrap()).unwrap();
+            let options = hermes_board::BoardOptions::default();
+            let mut store = SqliteBoard::open(&board, &options).unwrap();
+            cards(&yard, &mut store, "alpha", 3);
+            board
+        })
+        .collect();
+    let started: usize = std::thread::scope(|scope| {
+        let ticks: Vec<_> = boards
+            .iter()
+            .map(|board| {
+                let mut dispatcher = yard.another_dispatcher();
+                scope.spawn(move || {
+                    let options = hermes_board::BoardOptions::default();
+                    let mut store = SqliteBoard::open(board, &options).unwrap();
+                    let report = dispatcher.tick(&mut store).unwrap();
+                    assert!(!report.skipped_locked);
+                    report.spawned.len()
+                })
+            })
+            .collect();
+        ticks.into_iter().map(|tick| tick.join().unwrap()).sum()
+    });
+    assert_eq!(started, 2);
+}

@@ -5,6 +5,7 @@ mod caps;
 mod checks;
 mod default_assignee;
 mod ends;
+mod preflight;
 mod start;
 mod storm;
 mod storm_place;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hermes_board::dispatch::WorkerProfile;
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::{BoardStore, NewTask, StartIn};
 use hermes_proc::identity_of;
@@ -21,9 +22,12 @@ fn variables(yard: &Yard, id: &TaskId) -> Vec<(String, String)> {
 #[test]
 fn a_worker_gets_arguments_variables_and_workspace() {
     let mut yard = Yard::new();
-    yard.dispatcher.workers.toolsets = Arc::new(|home| {
+    yard.dispatcher.workers.profile_of = Arc::new(|home| {
         let name = home.file_name().unwrap().to_str().unwrap();
-        vec![format!("z-{name}"), "kanban".to_owned()]
+        WorkerProfile {
+            toolsets: vec![format!("z-{name}"), "kanban".to_owned()],
+            ..WorkerProfile::default()
+        }
     });
     let mut store = yard.open();
     let skills = hermes_board::model::SkillList::parse(["review", "plan"], &[]).unwrap();

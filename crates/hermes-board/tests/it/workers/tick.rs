@@ -123,6 +123,8 @@ fn the_report_has_the_keys_of_the_reference_and_ours() {
         "skipped_per_profile_capped": [
             {"task_id": second, "assignee": "alpha", "current": 1},
         ],
+        "cannot_start": [],
+        "delayed": [],
         "auto_assigned_default": [nobody],
         "rate_limited": [],
         "respawn_guarded": [],

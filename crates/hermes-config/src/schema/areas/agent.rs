@@ -19,6 +19,8 @@ sections! {
         "api_key": text("").unset().secret();
         /// Variable that holds the key for that address.
         "key_env": text("").unset();
+        /// Whether the keys of the default profile serve this profile as well; nothing is copied.
+        "inherit_keys": flag(false).unset();
         /// Wire format of the API: chat_completions, codex_responses or anthropic_messages.
         "api_mode": text("").unset();
         /// File of turns for the provider `replay`.
@@ -143,7 +145,7 @@ sections! {
         "external_dirs": list();
         /// Skills that stay off.
         "disabled": list().unset();
-        /// Whether `{{…}}` in a skill is filled in.
+        /// Whether `${HERMES_SKILL_DIR}` and `${HERMES_SESSION_ID}` in a skill are filled in.
         "template_vars": flag(true);
         /// Whether a skill may run commands while it is read.
         "inline_shell": flag(false);

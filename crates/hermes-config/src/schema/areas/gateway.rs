@@ -1,6 +1,8 @@
 //! What runs day and night: gateway, platforms, board, schedule.
 
-use super::super::key::{Fallback, Kind, custom, flag, int, list, map, positive, text, whole};
+use super::super::key::{
+    Fallback, Kind, choice, custom, flag, int, list, map, positive, text, whole,
+};
 
 sections! {
     /// The task board and its dispatcher.
@@ -25,6 +27,9 @@ sections! {
         "max_in_progress": custom(Kind::IntOr(&["auto"]), Fallback::Null);
         /// Most cards in progress per profile; empty means no limit.
         "max_in_progress_per_profile": custom(Kind::IntOr(&[]), Fallback::Null);
+        /// Which cards of a profile count for that limit: those of the same `board`, or those of all
+        /// boards of the `home`.
+        "cap_scope": choice(&["board", "home"], "board");
         /// Whether the parts of a split card become ready at once.
         "auto_promote_children": flag(true);
         /// Whether a chat subscribes to the cards its agent creates.

@@ -8,7 +8,7 @@ use hermes_runtime::{Conversation, Runtime};
 
 use super::options::{ChatOptions, InputMode};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::signal_watch::{END_LIMIT, SignalWatch};
 use crate::ui::TerminalPerson;
 
@@ -27,13 +27,6 @@ impl OpenChat {
         runtime: &Runtime,
         context: &Context,
     ) -> Result<Self> {
-        if let [_, ..] = options.skills.as_slice() {
-            return Err(CommandError::user(format!(
-                "Unknown skill(s): {}",
-                options.skills.join(", ")
-            ))
-            .hint("this build does not load skills yet"));
-        }
         let request = &options.request;
         let person = TerminalPerson::new(context.printer, &request.interrupt, options.asked());
         let conversation = runtime.open_conversation(request, person)?;

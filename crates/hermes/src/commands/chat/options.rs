@@ -33,7 +33,6 @@ pub(super) enum InputMode {
 pub(super) struct ChatOptions {
     pub(super) mode: InputMode,
     pub(super) request: ConversationRequest,
-    pub(super) skills: Vec<String>,
     pub(super) image: Option<PathBuf>,
     pub(super) verbose: bool,
     pub(super) usage_file: Option<PathBuf>,
@@ -86,6 +85,7 @@ impl ChatOptions {
             model,
             provider: shared.provider,
             toolsets: shared.toolsets,
+            skills: listed(&shared.skills),
             max_turns: args.max_turns,
             restore_directory: !shared.no_restore_cwd,
             worktree: shared.worktree,
@@ -103,7 +103,6 @@ impl ChatOptions {
         Ok(Self {
             mode,
             request,
-            skills: listed(&shared.skills),
             image: args.image,
             verbose: args.verbose,
             usage_file: top.usage_file,

@@ -12,6 +12,15 @@ use crate::ui::{Printer, Table, one_line};
 const TITLE: usize = 40;
 const RESULT: usize = 60;
 
+/// From nothing to a worker with a real model, once a key has taken the place of the stand-in.
+const RECIPE: &str = "  \
+    hermes config set model.provider openrouter
+  hermes config set model.default anthropic/claude-sonnet-4.5
+  hermes config set OPENROUTER_API_KEY YOUR-KEY
+  hermes profile create builder --inherit-keys
+  hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'
+  hermes kanban daemon    # starts a worker for every ready card";
+
 /// Prints the table; says whether every card is done.
 pub(super) fn print(run: &DemoRun<'_>, printer: Printer) -> Result<bool> {
     let ids: Vec<_> = run.cards.iter().map(|card| card.id.clone()).collect();
@@ -61,10 +70,7 @@ pub(super) fn next_steps(kept: Option<&Path>, printer: Printer) -> Result<()> {
             printer.line("Everything the demo created has been removed; use --keep to keep it.")?;
         }
     }
-    printer.line(
-        "\nThe model was a script. To use a real one:\n  hermes config set model.provider \
-         openrouter     # and its key, OPENROUTER_API_KEY\n  hermes profile create builder\n  \
-         hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'\n  \
-         hermes kanban daemon                            # starts a worker for every ready card",
-    )
+    printer.line(format!(
+        "\nThe model was a script. To use a real one:\n{RECIPE}"
+    ))
 }

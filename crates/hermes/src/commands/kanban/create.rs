@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use hermes_board::boards::BoardHome;
 use hermes_board::find_project;
-use hermes_board::model::{Assignee, LinkedTask, SkillList, Status, TaskId, WorkspaceKind};
+use hermes_board::model::{
+    Assignee, LinkedTask, Obstacle, SkillList, Status, Task, TaskId, WorkspaceKind,
+};
 use hermes_board::store::{BoardStore, NewTask, StartIn};
+use hermes_runtime::worker_setup;
 use hermes_tools::TOOLSET_NAMES;
 
 use super::cards::assignee;
@@ -92,6 +95,13 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let new = new_card(args, kanban)?;
     let mut session = kanban.open()?;
     let task = session.store.create(&new)?.task;
+    let settings = &session.settings;
+    let workers = worker_setup(kanban, &session.home, settings);
+    let default = settings.limits.default_assignee.clone();
+    let obstacle = workers.check_card(&mut session.store, &task, default.as_ref())?;
+    if let Some(obstacle) = &obstacle {
+        warn_about(obstacle, &task, default.as_ref(), kanban)?;
+    }
     if args.json {
         let linked = LinkedTask {
             parents: session.store.parents(&task.id)?,
@@ -112,11 +122,32 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
                 "there is no profile '{}'; the card waits for another program to claim it",
                 one_line(name, 64)
             ))?;
-        } else if task.status() == Status::Ready {
+        } else if task.status() == Status::Ready && obstacle.is_none_or(|one| !one.holds) {
             dispatcher::warn_if_absent(&session)?;
         }
     }
     Ok(())
+}
+
+/// Says what stands in the way of the card's worker.
+fn warn_about(
+    obstacle: &Obstacle,
+    task: &Task,
+    default: Option<&Assignee>,
+    kanban: &Kanban<'_>,
+) -> Result<()> {
+    let who = assignee(task, default.map_or("-", Assignee::as_str));
+    let who = one_line(who, 64);
+    let problem = one_line(&obstacle.problem, 500);
+    kanban.warn(if obstacle.holds {
+        format!("{who} cannot work on {} yet: {problem}", task.id)
+    } else {
+        format!("{}: {problem}", task.id)
+    })?;
+    match &obstacle.hint {
+        Some(hint) => kanban.hint(hint),
+        None => Ok(()),
+    }
 }
 
 fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {

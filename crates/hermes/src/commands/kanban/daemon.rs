@@ -10,18 +10,20 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hermes_board::Error;
-use hermes_board::KanbanSettings;
 use hermes_board::boards::{Board, BoardHome, lock_dispatcher};
-use hermes_board::dispatch::{BoardEvent, BoardLoop, BoardTick, Dispatcher, TickOutcome};
+use hermes_board::dispatch::{BoardLoop, BoardTick, Dispatcher, TickOutcome};
 use hermes_board::model::Assignee;
 use hermes_board::plan::Report;
+use hermes_board::{BoardEvent, Error, KanbanSettings};
 use hermes_config::settings::Problem;
 use hermes_fs::FileLock;
 use hermes_proc::{ChildExits, FileWatch};
-use hermes_runtime::{OrphanSweep, dispatch_settings, worker_setup};
+use hermes_runtime::{
+    AutoDecomposer, DecomposeBoards, OrphanSweep, dispatch_settings, worker_setup,
+};
 
 use super::dispatch::LimitArgs;
+use super::event_facts::event_facts;
 use super::follow::board_event_line;
 use super::session::{Kanban, refusal, usage};
 use crate::context::Context;
@@ -78,6 +80,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     boards.only = only.map(|board| board.slug);
     let mut reporter = Reporter::new(args);
     let orphans = OrphanSweep::new(kanban);
+    let mut decomposer = AutoDecomposer::new()?;
     let mut watch = FileWatch::default();
     loop {
         // In this order: what changes from here on leads to another tick.
@@ -94,15 +97,26 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         boards.options = settings.board_options(&now.env);
         let round = boards.tick_all(begun);
         let mut pause = interval.unwrap_or(settings.dispatch_interval);
+        let (complaints, next) = decomposer.step(&DecomposeBoards {
+            context: &now,
+            home: &boards.dispatcher.home,
+            only: boards.only.as_ref(),
+            settings: &settings,
+            interval: pause,
+        });
+        reporter.warn_once(&now, complaints)?;
+        pause = next.map_or(pause, |next| next.min(pause));
         if let Ok(rows) = &round {
             pause = until_due(rows).map_or(pause, |due| due.min(pause));
         }
         reporter.report(&now, round)?;
         reporter.warn_if_stuck(&now, boards.is_stuck())?;
-        watch.wait(&[signals.as_fd(), exits.as_fd()], Some(pause))?;
+        let wakes = [signals.as_fd(), exits.as_fd(), decomposer.as_fd()];
+        watch.wait(&wakes, Some(pause))?;
         let rest = LEAST_PAUSE.saturating_sub(begun.elapsed());
         hermes_proc::first_readable(&[signals.as_fd()], Some(rest))?;
         if signals.take().is_some() {
+            decomposer.stop();
             let left = match boards.dispatcher.reap() {
                 0 => String::new(),
                 1 => "; one worker keeps running".to_owned(),
@@ -246,7 +260,15 @@ impl Reporter {
             |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
         let problems = config.problems().iter().filter(of_board);
         let sentences = problems.map(ToString::to_string);
-        for sentence in sentences.chain(complaints.iter().cloned()) {
+        self.warn_once(context, sentences.chain(complaints.iter().cloned()))
+    }
+
+    fn warn_once(
+        &mut self,
+        context: &Context,
+        sentences: impl IntoIterator<Item = String>,
+    ) -> Result<()> {
+        for sentence in sentences {
             if self.warned.insert(sentence.clone()) {
                 context.warn(sentence)?;
             }
@@ -313,7 +335,6 @@ impl Reporter {
 /// One event, with the board unless it is the default one. Heartbeats are left out: they only say
 /// that nothing has happened.
 fn event_line(context: &Context, board: &str, event: &BoardEvent) -> Result<()> {
-    let BoardEvent { event, assignee } = event;
     if event.kind == "heartbeat" {
         return Ok(());
     }
@@ -321,7 +342,7 @@ fn event_line(context: &Context, board: &str, event: &BoardEvent) -> Result<()> 
         "default" => String::new(),
         named => format!("{named}: "),
     };
-    let line = board_event_line(context, event, assignee.as_deref());
+    let line = board_event_line(context, event, &event_facts(event));
     context.line(format!("{board}{line}"))
 }
 

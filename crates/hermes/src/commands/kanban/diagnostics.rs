@@ -1,5 +1,6 @@
 //! `hermes kanban diagnostics`: cards in distress, the worst first.
 
+use hermes_board::DispatchFlags;
 use hermes_board::diagnostics::{CardDiagnostics, Severity, diagnose_board};
 use hermes_board::model::TaskId;
 
@@ -26,7 +27,11 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let session = kanban.open()?;
     let only = args.task.as_ref();
-    let mut cards = diagnose_board(&session.store, only, &session.settings.thresholds)?;
+    let plan = session
+        .dispatcher(&DispatchFlags::default())
+        .preview(&session.store)?;
+    let thresholds = &session.settings.thresholds;
+    let mut cards = diagnose_board(&session.store, only, thresholds, &plan)?;
     if let Some(least) = args.severity {
         for card in &mut cards {
             card.diagnostics.retain(|sign| sign.severity >= least);
@@ -39,6 +44,14 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         kanban.line("No active diagnostics on this board.")?;
     } else {
         kanban.out(&described(&cards))?;
+    }
+    let report = &plan.report;
+    let busy = report.skipped_capped.len() + report.skipped_per_profile_capped.len();
+    if busy > 0 && !args.json && only.is_none() {
+        kanban.note(format!(
+            "{busy} ready card(s) wait for a limit on cards in progress; `hermes kanban why ID` says \
+             which."
+        ))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use hermes_board::DispatchFlags;
 use hermes_board::model::{Assignee, TaskId};
-use hermes_board::plan::{GuardReason, Report};
+use hermes_board::plan::{GuardReason, Hampered, Report};
 use hermes_runtime::OrphanSweep;
 
 use super::cards::{NAME, TITLE, joined};
@@ -126,6 +126,18 @@ fn reasons(report: &Report, assignee: &str, context: &Context) -> String {
         &report.skipped_nonspawnable,
     );
     // From here on what only this program tells.
+    for (label, hampered) in [
+        ("Cannot run", &report.cannot_start),
+        ("Delayed", &report.delayed),
+    ] {
+        for (who, problem, ids) in by_problem(hampered) {
+            let who = one_line(who, NAME);
+            list(
+                &format!("{label} ({who}: {})", one_line(problem, 300)),
+                &ids,
+            );
+        }
+    }
     for (cap, limit, current, ids) in by_cap(report) {
         let label = format!("Deferred (kanban.{cap} is {limit}, {current} in progress)");
         list(&label, &ids);
@@ -157,6 +169,21 @@ fn reasons(report: &Report, assignee: &str, context: &Context) -> String {
         &report.lost_race,
     );
     out
+}
+
+/// Cards whose workers have the same in their way.
+fn by_problem(hampered: &[Hampered]) -> Vec<(&str, &str, Vec<TaskId>)> {
+    let mut groups: Vec<(&str, &str, Vec<TaskId>)> = Vec::new();
+    for one in hampered {
+        let same = groups
+            .iter_mut()
+            .find(|(who, problem, _)| *who == one.assignee && *problem == one.problem);
+        match same {
+            Some((.., ids)) => ids.push(one.task_id.clone()),
+            None => groups.push((&one.assignee, &one.problem, vec![one.task_id.clone()])),
+        }
+    }
+    groups
 }
 
 /// Cards that wait for a limit, grouped by limit: there may be thousands.

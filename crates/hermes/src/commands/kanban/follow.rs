@@ -3,14 +3,12 @@
 //! A board is queried for events only after somebody has written to it; an idle one costs reading one
 //! number. Ctrl-C ends either verb, and that is a success.
 
-use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_board::EventQuery;
-use hermes_board::model::{Event, TaskId};
-use hermes_board::store::BoardStore;
+use hermes_board::model::TaskId;
+use hermes_board::{BoardEvent, EventQuery};
 use hermes_proc::{EndSignal, EndSignals, first_readable};
 
 use super::cards::{NAME, padded, particulars};
@@ -92,41 +90,21 @@ pub(super) fn watch(args: &WatchArgs, kanban: &Kanban<'_>) -> Result<ExitCode> {
     };
     let listening = listen_for_signals()?;
     kanban.line("Watching the board. Ctrl-C to stop.")?;
-    let mut assignees = HashMap::new();
     follow(&session, query, pause, &listening, |event| {
-        let assignee = assignee_of(&session, event, &mut assignees)?;
-        kanban.line(board_event_line(kanban, event, assignee.as_deref()))
+        let facts = particulars(event.payload.as_ref());
+        kanban.line(board_event_line(kanban, event, &facts))
     })
 }
 
-/// An event of a board.
-pub(super) fn board_event_line(context: &Context, event: &Event, assignee: Option<&str>) -> String {
+/// An event of a board, with facts behind it.
+pub(super) fn board_event_line(context: &Context, event: &BoardEvent, facts: &str) -> String {
     format!(
-        "[{}] {} {} (@{}){}",
+        "[{}] {} {} (@{}){facts}",
         context.minute(event.created_at),
         padded(&one_line(event.task_id.as_str(), NAME), 10),
         padded(&one_line(&event.kind, NAME), 18),
-        one_line(assignee.unwrap_or("-"), NAME),
-        particulars(event.payload.as_ref())
+        one_line(event.assignee.as_deref().unwrap_or("-"), NAME),
     )
-}
-
-/// The assignee of the card of an event. Queried again only after the card was reassigned.
-fn assignee_of(
-    session: &BoardSession<'_>,
-    event: &Event,
-    known: &mut HashMap<TaskId, Option<String>>,
-) -> Result<Option<String>> {
-    let may_be_new = matches!(event.kind.as_str(), "assigned" | "created" | "specified");
-    if let Some(assignee) = known.get(&event.task_id)
-        && !may_be_new
-    {
-        return Ok(assignee.clone());
-    }
-    let task = session.store.task(&event.task_id)?;
-    let assignee = task.and_then(|task| task.assignee);
-    known.insert(event.task_id.clone(), assignee.clone());
-    Ok(assignee)
 }
 
 /// Passes on events from `query.after` on until a signal ends it.
@@ -135,7 +113,7 @@ fn follow(
     mut query: EventQuery,
     pause: Duration,
     listening: &EndSignals,
-    mut print: impl FnMut(&Event) -> Result<()>,
+    mut print: impl FnMut(&BoardEvent) -> Result<()>,
 ) -> Result<ExitCode> {
     query.limit = Some(BATCH);
     let mut version = None;
@@ -162,7 +140,7 @@ fn follow(
 fn drain(
     session: &BoardSession<'_>,
     query: &EventQuery,
-    print: &mut impl FnMut(&Event) -> Result<()>,
+    print: &mut impl FnMut(&BoardEvent) -> Result<()>,
 ) -> Result<i64> {
     let mut query = query.clone();
     // Events that do not match need not be looked at again.

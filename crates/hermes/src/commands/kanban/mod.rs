@@ -21,6 +21,7 @@ mod diagnostics;
 mod dispatch;
 mod dispatcher;
 mod edit;
+mod event_facts;
 mod follow;
 mod gc;
 mod heartbeat;

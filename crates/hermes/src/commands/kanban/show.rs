@@ -1,9 +1,10 @@
 //! `hermes kanban show`.
 
 use hermes_board::diagnostics::{Diagnostic, Severity, diagnose_board};
-use hermes_board::model::{Run, Task, TaskId};
+use hermes_board::model::{Run, Status, Task, TaskId};
+use hermes_board::plan::Plan;
 use hermes_board::store::FailurePolicy;
-use hermes_board::{CardDetail, RunFilter};
+use hermes_board::{CardDetail, DispatchFlags, RunFilter};
 use serde_json::Value;
 
 use super::cards::{NAME, TITLE, assignee, joined, padded, particulars};
@@ -70,7 +71,15 @@ pub(super) fn text(
     filter: Option<&RunFilter>,
 ) -> Result<String> {
     let card = session.store.show(id, filter)?;
-    let signs = diagnose_board(&session.store, Some(id), &session.settings.thresholds)?;
+    // Only about waiting cards there is something that a dispatcher would say.
+    let plan = match card.task.task.status() {
+        Status::Ready | Status::Review => session
+            .dispatcher(&DispatchFlags::default())
+            .preview(&session.store)?,
+        _ => Plan::default(),
+    };
+    let thresholds = &session.settings.thresholds;
+    let signs = diagnose_board(&session.store, Some(id), thresholds, &plan)?;
     let signs = signs.into_iter().flat_map(|card| card.diagnostics);
     let rounds = session.store.check_sessions(id)?;
     let mut text = facts(session, &card);
@@ -140,6 +149,14 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     fact("parents", neighbours(&card.parents));
     fact("children", neighbours(&card.children));
     fact("last error", line(&task.last_failure_error));
+    let denied = card.events.iter();
+    let denied = denied
+        .filter(|event| event.kind == "command_denied")
+        .count();
+    fact(
+        "denied",
+        (denied > 0).then(|| format!("{denied} command(s) of its workers; see the events")),
+    );
     out
 }
 

@@ -1,14 +1,11 @@
 //! `hermes kanban specify` and `hermes kanban decompose`: a side model specifies or splits cards in triage.
 
-use hermes_agent::triage::{
-    DecomposeOutcome, Profile, Roster, Triage, decompose as split, specify as specify_card,
-};
+use hermes_agent::triage::{DecomposeOutcome, Triage, decompose as split, specify as specify_card};
 use hermes_board::ListQuery;
 use hermes_board::model::{Status, TaskId};
 use hermes_config::vars;
-use hermes_home::ProfileName;
-use hermes_home::profiles::list;
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
+use hermes_runtime::roster;
 use serde_json::{Value, json};
 
 use super::cards::joined;
@@ -170,30 +167,5 @@ fn in_triage(session: &BoardSession<'_>, tenant: Option<&str>) -> Result<Vec<Tas
 fn retitled(title: Option<&str>) -> String {
     title.map_or_else(String::new, |title| {
         format!(", now called \"{}\"", one_line(title, SHOWN))
-    })
-}
-
-/// Possible assignees: all profiles of this installation.
-fn roster(kanban: &Kanban<'_>) -> Result<Roster> {
-    let profiles = list(&kanban.location, kanban.current.as_ref())?.profiles;
-    let current = kanban.current.clone();
-    let current = current
-        .unwrap_or_else(ProfileName::default_profile)
-        .to_string();
-    let configured = |key: &str| {
-        let name = kanban.config().text(key).trim();
-        let exists = !name.is_empty() && kanban.is_profile(name);
-        exists.then(|| name.to_owned())
-    };
-    Ok(Roster {
-        fallback: configured("kanban.default_assignee").unwrap_or_else(|| current.clone()),
-        orchestrator: configured("kanban.orchestrator_profile").unwrap_or(current),
-        profiles: profiles
-            .into_iter()
-            .map(|profile| Profile {
-                name: profile.name.to_string(),
-                description: profile.description,
-            })
-            .collect(),
     })
 }

@@ -6,11 +6,17 @@ use hermes_config::Sources;
 use hermes_config::settings::migrate;
 use hermes_home::profiles::{CloneDepth, CreateFlags, CreateRequest, ProfileContent, create};
 use hermes_home::{Location, ProfileName, StepError};
+use hermes_providers::builtin;
 
 use super::alias_step;
+use super::inherit::{FirstSettings, ModelArgs};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::ui::one_line;
+
+/// The variable that is named if no provider is.
+const OPENROUTER: &[&str] = &["OPENROUTER_API_KEY"];
 
 #[derive(Debug, clap::Args)]
 #[expect(
@@ -39,6 +45,8 @@ pub(crate) struct Args {
     /// What the profile is for
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
+    #[command(flatten)]
+    model: ModelArgs,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
@@ -60,7 +68,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         content: content.clone(),
         description: args.description.clone(),
     };
-    let prepare = |staged: &Path| prepare(context, &content, staged);
+    let first = FirstSettings::resolve(&args.model, context);
+    let prepare = |staged: &Path| match &content {
+        ProfileContent::Fresh { .. } => first.write(staged),
+        ProfileContent::Clone { .. } => prepare(context, &content, staged),
+    };
     let policy = context.home_policy();
     let profile = create(&context.location, &request, &policy, &prepare)?;
 
@@ -76,11 +88,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             CloneDepth::Everything => "everything but history",
         };
         context.line(format!("  Copied {what} from {}", context.display(source)))?;
+    } else {
+        tell(&first, context)?;
     }
     if !args.no_alias {
         alias_step::write_or_warn(context, &name)?;
     }
-    next_steps(context, &name)?;
+    let first = matches!(content, ProfileContent::Fresh { .. }).then_some(&first);
+    next_steps(context, &name, first)?;
     warn_about_shared_token(context, &content)?;
     Ok(())
 }
@@ -128,12 +143,45 @@ fn prepare(
     Ok(())
 }
 
-fn next_steps(context: &Context, name: &ProfileName) -> Result<()> {
+/// Says which model the profile has, and from where.
+fn tell(first: &FirstSettings, context: &Context) -> Result<()> {
+    let parts = [first.provider(), first.model()];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .map(|part| one_line(part, 100))
+        .collect();
+    if !parts.is_empty() {
+        let parts = parts.join(", ");
+        context.line(if first.is_inherited {
+            format!("  Provider and model taken over from the default profile: {parts}")
+        } else {
+            format!("  Provider and model: {parts}")
+        })?;
+    }
+    if first.inherits_keys() {
+        context
+            .line("  Provider keys of the default profile are used as well (nothing is copied)")?;
+    }
+    Ok(())
+}
+
+/// What is left to do. A clone has everything its source has.
+fn next_steps(context: &Context, name: &ProfileName, first: Option<&FirstSettings>) -> Result<()> {
     context.line("Next:")?;
-    context.line(format!("  hermes -p {name} config set model.default MODEL"))?;
-    context.line(format!(
-        "  hermes -p {name} config set OPENROUTER_API_KEY KEY"
-    ))?;
+    let lacks_model = first.is_none_or(|first| first.model().is_none());
+    if lacks_model {
+        context.line(format!("  hermes -p {name} config set model.default MODEL"))?;
+    }
+    if !first.is_some_and(FirstSettings::inherits_keys) {
+        let provider = first.and_then(FirstSettings::provider);
+        let variables = provider.map_or(OPENROUTER, |provider| {
+            builtin(provider).map_or(&[][..], |known| known.key_variables)
+        });
+        if let Some(variable) = variables.first() {
+            context.line(format!("  hermes -p {name} config set {variable} KEY"))?;
+        }
+    }
     context.line(format!("  hermes profile use {name}"))
 }
 

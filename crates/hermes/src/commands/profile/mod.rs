@@ -8,6 +8,7 @@ mod describe;
 mod export;
 mod import;
 mod info;
+mod inherit;
 mod install;
 mod list;
 mod rename;
