@@ -52,7 +52,7 @@ impl Runtime {
         person: Arc<dyn Person>,
     ) -> Result<Conversation> {
         let context = &self.requested_context(request);
-        check_settings(request, context, &*person)?;
+        check_settings(request, context)?;
         let choice = model_choice(request.model.as_deref(), request.provider.as_deref());
         let provider = hermes_providers::open(context.config(), &choice)?;
         context_window::check(&provider.route(), context, &*person)?;
@@ -194,12 +194,8 @@ fn assemble_tools(
     ToolSet::assemble(context, request)
 }
 
-/// Refuses settings that cannot be read, and warns about a wrong context length.
-fn check_settings(
-    request: &ConversationRequest,
-    context: &Context,
-    person: &dyn Person,
-) -> Result<()> {
+/// Refuses settings that cannot be read.
+fn check_settings(request: &ConversationRequest, context: &Context) -> Result<()> {
     if request.ignore_user_config {
         return Ok(());
     }
@@ -207,10 +203,6 @@ fn check_settings(
     let mut problems = config.problems().iter();
     if let Some(problem) = problems.find(|one| matches!(one, Problem::Broken { .. })) {
         return Err(Error::BrokenSettings(problem.clone()));
-    }
-    if let Some(wrong) = config.wrong_value("model.context_length") {
-        let message = format!("{wrong}; it is detected instead");
-        person.warn(&message, Some(&wrong.hint()));
     }
     Ok(())
 }

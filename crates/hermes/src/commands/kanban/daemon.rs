@@ -244,9 +244,10 @@ impl Reporter {
         let config = context.config();
         let of_board =
             |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
-        let problems = config.problems().iter().filter(of_board);
-        let sentences = problems.map(ToString::to_string);
-        for sentence in sentences.chain(complaints.iter().cloned()) {
+        for problem in config.problems().iter().filter(of_board) {
+            context.warn_once(problem);
+        }
+        for sentence in complaints {
             if self.warned.insert(sentence.clone()) {
                 context.warn(sentence)?;
             }
