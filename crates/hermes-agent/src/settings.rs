@@ -1,7 +1,6 @@
 //! Settings of turns, resolved once.
 
 use hermes_config::{Config, vars};
-use serde_json::Value;
 
 use crate::prompt::ContextFileRules;
 use crate::tools::{LoopGuardSettings, RepeatLimits};
@@ -85,7 +84,7 @@ impl AgentSettings {
             loop_guard: loop_guard(config),
             compaction: compaction(config),
             ephemeral_prompt: (!ephemeral.is_empty()).then(|| ephemeral.to_owned()),
-            verify_file_changes: is_on_by_default(config, "display.file_mutation_verifier"),
+            verify_file_changes: config.flag("display.file_mutation_verifier"),
             directory_hints: true,
             file_rules: ContextFileRules::default(),
         }
@@ -102,11 +101,6 @@ impl AgentSettings {
     }
 }
 
-/// A flag without a default in the schema: only a clear no switches it off.
-fn is_on_by_default(config: &Config, key: &str) -> bool {
-    config.get(key) != Some(&Value::Bool(false))
-}
-
 fn loop_guard(config: &Config) -> LoopGuardSettings {
     let fallback = LoopGuardSettings::default();
     let limits = |group: &str, fallback: RepeatLimits| {
@@ -120,7 +114,7 @@ fn loop_guard(config: &Config) -> LoopGuardSettings {
         }
     };
     LoopGuardSettings {
-        warnings: is_on_by_default(config, "tool_loop_guardrails.warnings_enabled"),
+        warnings: config.flag("tool_loop_guardrails.warnings_enabled"),
         hard_stop: config.flag("tool_loop_guardrails.hard_stop_enabled"),
         warn: limits("warn_after", fallback.warn),
         stop: limits("hard_stop_after", fallback.stop),
@@ -139,7 +133,7 @@ fn compaction(config: &Config) -> CompactionSettings {
         number.filter(|n| *n > 0.0 && *n < 1.0).unwrap_or(otherwise)
     };
     CompactionSettings {
-        enabled: is_on_by_default(config, "compression.enabled"),
+        enabled: config.flag("compression.enabled"),
         threshold: share("compression.threshold", fallback.threshold),
         target_ratio: share("compression.target_ratio", fallback.target_ratio),
         protect_first: config

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use hermes_config::dotenv::DotEnv;
+use hermes_config::settings::ProblemReporter;
 use hermes_config::{Config, Environment, Sources, vars};
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
 use hermes_proc::env::is_managed_secret;
@@ -47,6 +48,8 @@ pub struct Context {
     pub current: Option<ProfileName>,
     pub program: Program,
     config: OnceLock<Config>,
+    /// Who is told about unusable values of settings that are read.
+    reporter: Option<ProblemReporter>,
 }
 
 impl Context {
@@ -64,6 +67,16 @@ impl Context {
             current: selection.current_profile(),
             program,
             config: OnceLock::new(),
+            reporter: None,
+        }
+    }
+
+    /// The same context; unusable values of settings are told about when they are read.
+    #[must_use]
+    pub fn reporting(self, reporter: ProblemReporter) -> Self {
+        Self {
+            reporter: Some(reporter),
+            ..self
         }
     }
 
@@ -124,8 +137,10 @@ impl Context {
 
     /// The settings in effect. Reads files once and changes none.
     pub fn config(&self) -> &Config {
-        self.config
-            .get_or_init(|| Config::load_read_only(&self.sources()))
+        self.config.get_or_init(|| match &self.reporter {
+            Some(reporter) => Config::load_reporting(&self.sources(), reporter),
+            None => Config::load_read_only(&self.sources()),
+        })
     }
 
     /// How directories and files of the home are made.

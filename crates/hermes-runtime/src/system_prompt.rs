@@ -92,6 +92,8 @@ pub(crate) fn parts(
             .get("agent.tool_use_enforcement")
             .cloned()
             .unwrap_or(Value::Null),
+        parallel_call_guidance: config.flag("agent.parallel_tool_call_guidance"),
+        completion_guidance: config.flag("agent.task_completion_guidance"),
         notes,
         date: today(&context.zone().resolve()),
         session_id: request.pass_session_id.then(|| id.to_string()),

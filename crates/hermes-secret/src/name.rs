@@ -46,12 +46,14 @@ const OPEN_KEYS: &[&str] = &[
     "idempotency",
     "dedupe",
     "object",
+    "record",
 ];
 
 /// As last word these say that the value is about a secret, not one.
 const ABOUT_WORDS: &[&str] = &[
     "at",
     "budget",
+    "chars",
     "cmd",
     "command",
     "cost",

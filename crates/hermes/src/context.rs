@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use hermes_config::Environment;
-use hermes_config::settings::{FileState, Problem};
+use hermes_config::settings::{FileState, Problem, ProblemReporter};
 use hermes_home::{Selection, SystemFacts};
 use hermes_runtime::Program;
 use hermes_telemetry::{Level, LogSettings};
@@ -20,6 +20,7 @@ pub(crate) const PROCESS_SUPERVISOR: [&str; 2] = ["internal", "proc-shim"];
 /// The context of one run of the program.
 pub(crate) struct Context {
     runtime: hermes_runtime::Context,
+    reporter: ProblemReporter,
     pub(crate) printer: Printer,
     /// Builds the tree of commands, for help, completions and generated pages.
     pub(crate) command_tree: fn() -> clap::Command,
@@ -42,8 +43,11 @@ impl Context {
         printer: Printer,
         command_tree: fn() -> clap::Command,
     ) -> Self {
+        let reporter = ProblemReporter::new(move |problem| warn_about(printer, problem));
+        let runtime = hermes_runtime::Context::new(env, system, selection, program());
         Self {
-            runtime: hermes_runtime::Context::new(env, system, selection, program()),
+            runtime: runtime.reporting(reporter.clone()),
+            reporter,
             printer,
             command_tree,
         }
@@ -53,8 +57,24 @@ impl Context {
     pub(crate) fn reloaded(&self) -> Self {
         Self {
             runtime: self.runtime.with_env(self.env.clone()),
+            reporter: self.reporter.clone(),
             ..*self
         }
+    }
+
+    /// Everything that is wrong with the settings, for commands that list it. None of it is told
+    /// about again when a setting is read.
+    pub(crate) fn listed_problems(&self) -> &[Problem] {
+        let problems = self.config().problems();
+        for problem in problems {
+            self.reporter.mark(problem);
+        }
+        problems
+    }
+
+    /// Warns of a problem, unless this process has done so.
+    pub(crate) fn warn_once(&self, problem: &Problem) {
+        self.reporter.tell(problem);
     }
 
     /// Prints a line of data.
@@ -157,6 +177,16 @@ impl Context {
         settings.backups = backups.unwrap_or(settings.backups);
         settings.zone = self.zone();
         settings
+    }
+}
+
+/// Warns of a problem with the settings, on standard error and in the log if there is one.
+fn warn_about(printer: Printer, problem: &Problem) {
+    tracing::warn!("{problem}");
+    // Standard error may be closed; the command goes on.
+    drop(printer.warn(problem.to_string()));
+    if let Some(hint) = problem.hint() {
+        drop(printer.hint(hint));
     }
 }
 

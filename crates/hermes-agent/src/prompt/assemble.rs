@@ -43,6 +43,10 @@ pub struct PromptParts {
     pub environment_hint: Option<String>,
     /// The setting `agent.tool_use_enforcement`.
     pub tool_use_enforcement: Value,
+    /// Whether it says that calls may be made together (`agent.parallel_tool_call_guidance`).
+    pub parallel_call_guidance: bool,
+    /// Whether it says when a task is done (`agent.task_completion_guidance`).
+    pub completion_guidance: bool,
     /// Further texts of the caller.
     pub notes: Vec<String>,
     pub date: String,
@@ -119,7 +123,14 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
             !parts.has_card && has("kanban_create") && has("kanban_show"),
             texts::KANBAN_ORCHESTRATOR,
         ),
-        (!parts.tools.is_empty(), texts::WORKING),
+        (
+            !parts.tools.is_empty() && parts.parallel_call_guidance,
+            texts::PARALLEL_CALLS,
+        ),
+        (
+            !parts.tools.is_empty() && parts.completion_guidance,
+            texts::COMPLETION,
+        ),
         (!parts.tools.is_empty(), texts::STEERING),
         (
             !parts.tools.is_empty() && enforces_tool_use(&parts.tool_use_enforcement, &parts.model),

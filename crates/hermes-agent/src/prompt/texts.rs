@@ -56,9 +56,11 @@ answer with a tool call. Do not end an answer with a plan, a promise or a reques
 go on; go on until the task is done or something is missing that only the user has. Do not make \
 up output of tools.";
 
-pub(super) const WORKING: &str = "Calls that do not depend on each other may be made in one answer; \
-those that only read run at the same time. Finish what you begin: a task is done when its result \
-has been checked, not when the last file has been written.";
+pub(super) const PARALLEL_CALLS: &str = "Calls that do not depend on each other may be made in one \
+answer; those that only read run at the same time.";
+
+pub(super) const COMPLETION: &str = "Finish what you begin: a task is done when its result has been \
+checked, not when the last file has been written.";
 
 /// The meaning of marked user messages inside tool results.
 pub(super) const STEERING: &str = "A tool result may carry a text between [OUT-OF-BAND USER \

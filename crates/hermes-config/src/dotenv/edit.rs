@@ -1,7 +1,8 @@
 //! Changing `.env`: one line at a time, everything else byte for byte.
 
 use super::names::{is_denied_name, is_known_name, is_valid_name};
-use super::parse::{DotEnv, Line};
+use super::parse::{Content, DotEnv, Line};
+use super::resolve::is_credential;
 
 /// Positions listed when characters had to be dropped.
 const MAX_POSITIONS: usize = 5;
@@ -37,10 +38,7 @@ pub fn set_variable(
         .chars()
         .filter(|c| !matches!(c, '\n' | '\r' | '\0'))
         .collect();
-    if ["_API_KEY", "_TOKEN", "_SECRET", "_KEY"]
-        .iter()
-        .any(|end| name.ends_with(end))
-    {
+    if is_credential(name) {
         dropped = clean
             .chars()
             .enumerate()
@@ -52,7 +50,10 @@ pub fn set_variable(
     }
     let line = Line {
         raw: format!("{name}={}\n", quote(&clean)),
-        assignment: Some((name.to_owned(), clean)),
+        content: Content::Assignment {
+            name: name.to_owned(),
+            value: clean,
+        },
     };
     let position = env.lines.iter().rposition(|line| assigns(line, name));
     match position.and_then(|index| env.lines.get_mut(index)) {
@@ -75,32 +76,55 @@ pub fn unset_variable(env: &mut DotEnv, name: &str) -> bool {
     env.lines.len() != before
 }
 
-/// Splits lines into which several known assignments ran together; says how many it split.
-///
-/// `A_API_KEY=xB_API_KEY=y` comes from tools that append without a line break.
+/// Gives each of several assignments that ran together a line; says how many lines were taken
+/// apart.
 pub fn repair(env: &mut DotEnv) -> usize {
-    let mut split = 0;
+    let mut count = 0;
     let mut lines = Vec::with_capacity(env.lines.len());
     for line in std::mem::take(&mut env.lines) {
-        let pieces = if line.assignment.is_some() {
-            split_points(&line.raw)
-        } else {
-            Vec::new()
-        };
-        if pieces.is_empty() {
+        let Some(pieces) = split(&line) else {
             lines.push(line);
             continue;
-        }
-        split += 1;
-        let mut start = 0;
-        for end in pieces.into_iter().chain([line.raw.len()]) {
-            let piece = line.raw.get(start..end).unwrap_or_default();
-            lines.extend(DotEnv::parse(&format!("{}\n", piece.trim_end())).lines);
-            start = end;
+        };
+        count += 1;
+        for mut piece in pieces {
+            if !piece.raw.ends_with('\n') {
+                piece.raw.push('\n');
+            }
+            lines.push(piece);
         }
     }
     env.lines = lines;
-    split
+    count
+}
+
+/// The assignments of a line into which several ran together, in pieces of its text: known names
+/// from the beginning on, each but the last with a value that is one plain word.
+///
+/// `A_API_KEY=xB_API_KEY=y` comes from tools that append without a line break. A known name inside
+/// an address or a sentence is part of that.
+pub(super) fn split(line: &Line) -> Option<Vec<Line>> {
+    let (name, _) = line.assignment()?;
+    if !line.raw.starts_with(name) || !is_known_name(name) {
+        return None;
+    }
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for end in split_points(&line.raw) {
+        let piece = line.raw.get(start..end)?;
+        let (_, value) = piece.split_once('=')?;
+        let structured = ["://", "?", "&"].iter().any(|mark| value.contains(mark));
+        if structured || value.contains(char::is_whitespace) {
+            return None;
+        }
+        pieces.extend(DotEnv::parse(piece).lines);
+        start = end;
+    }
+    if pieces.is_empty() {
+        return None;
+    }
+    pieces.extend(DotEnv::parse(line.raw.get(start..)?).lines);
+    Some(pieces)
 }
 
 /// Where a second, third… known `NAME=` starts inside a line.
@@ -117,12 +141,7 @@ fn split_points(raw: &str) -> Vec<usize> {
                 .get(*start..)
                 .is_some_and(|name| name.len() > 3 && is_known_name(name))
         });
-        let first_name = raw
-            .trim_start()
-            .strip_prefix("export ")
-            .unwrap_or(raw.trim_start());
-        let own_start = raw.len() - first_name.trim_start().len();
-        if let Some(start) = start.filter(|start| *start > own_start) {
+        if let Some(start) = start.filter(|start| *start > 0) {
             points.push(start);
         }
     }
@@ -130,12 +149,12 @@ fn split_points(raw: &str) -> Vec<usize> {
 }
 
 fn assigns(line: &Line, name: &str) -> bool {
-    line.assignment.as_ref().is_some_and(|(key, _)| key == name)
+    line.assignment().is_some_and(|(key, _)| key == name)
 }
 
 fn end_last_line(env: &mut DotEnv) {
     if let Some(last) = env.lines.last_mut()
-        && !last.raw.ends_with('\n')
+        && !last.raw.ends_with(['\n', '\r'])
     {
         last.raw.push('\n');
     }

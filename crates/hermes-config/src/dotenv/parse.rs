@@ -1,4 +1,6 @@
-//! Reading `.env`: encodings, quotes, comments.
+//! Reading `.env` as python-dotenv does: encodings, quotes, comments, line ends.
+//!
+//! What a value means once `${NAME}` is filled in stands in [`super::resolve`].
 
 use std::path::Path;
 
@@ -19,7 +21,30 @@ pub enum DotEnvError {
 pub(super) struct Line {
     /// The bytes as they stand, line break included.
     pub(super) raw: String,
-    pub(super) assignment: Option<(String, String)>,
+    pub(super) content: Content,
+}
+
+/// What a line says.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Nothing, a comment, or a name without a value.
+    Nothing,
+    Assignment {
+        name: String,
+        value: String,
+    },
+    /// Neither; python-dotenv leaves it out as well.
+    Unreadable,
+}
+
+impl Line {
+    /// The name and value it assigns.
+    pub(super) fn assignment(&self) -> Option<(&str, &str)> {
+        match &self.content {
+            Content::Assignment { name, value } => Some((name, value)),
+            Content::Nothing | Content::Unreadable => None,
+        }
+    }
 }
 
 /// A `.env` in memory. Never printed: values are secrets.
@@ -35,7 +60,7 @@ impl std::fmt::Debug for DotEnv {
 }
 
 impl DotEnv {
-    /// Reads a file; one that does not exist is empty.
+    /// Reads a file as it is written, for changing it; one that does not exist is empty.
     pub fn load(path: &Path) -> Result<Self, DotEnvError> {
         match hermes_fs::read_optional(path, MAX_BYTES)? {
             Some(bytes) => Ok(Self::parse(&decode(&bytes)?)),
@@ -46,50 +71,41 @@ impl DotEnv {
     /// Parses decoded text.
     pub fn parse(text: &str) -> Self {
         let mut lines = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (raw, assignment) = next_line(rest);
+        let mut cursor = Cursor { text, at: 0 };
+        while cursor.at < text.len() {
+            let start = cursor.at;
+            let content = cursor.line();
             lines.push(Line {
-                raw: raw.to_owned(),
-                assignment,
+                raw: text.get(start..cursor.at).unwrap_or_default().to_owned(),
+                content,
             });
-            rest = rest.get(raw.len()..).unwrap_or_default();
         }
         Self { lines }
     }
 
     /// The value of a name; of several lines the last, as dotenv readers have it.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.lines
-            .iter()
-            .rev()
-            .find_map(|line| match &line.assignment {
-                Some((key, value)) if key == name => Some(value.as_str()),
-                _ => None,
-            })
+        let mut assignments = self.lines.iter().rev().filter_map(Line::assignment);
+        assignments.find_map(|(key, value)| (key == name).then_some(value))
     }
 
     /// Line number of the assignment that [`DotEnv::get`] finds, from 1.
     pub fn line_of(&self, name: &str) -> Option<usize> {
-        let index = self
-            .lines
-            .iter()
-            .rposition(|line| line.assignment.as_ref().is_some_and(|(key, _)| key == name))?;
-        let before = self.lines.get(..index)?;
-        Some(
-            before
-                .iter()
-                .map(|line| line.raw.matches('\n').count().max(1))
-                .sum::<usize>()
-                + 1,
-        )
+        let assigns = |line: &Line| line.assignment().is_some_and(|(key, _)| key == name);
+        let index = self.lines.iter().rposition(assigns)?;
+        Some(self.number_of(index))
+    }
+
+    /// The number, from 1, of the line in the file on which an entry begins.
+    pub(super) fn number_of(&self, index: usize) -> usize {
+        let before = self.lines.get(..index).unwrap_or_default();
+        before.iter().map(|line| breaks(&line.raw)).sum::<usize>() + 1
     }
 
     /// Names that are assigned, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.lines
-            .iter()
-            .filter_map(|line| line.assignment.as_ref().map(|(key, _)| key.as_str()))
+        let assignments = self.lines.iter().filter_map(Line::assignment);
+        assignments.map(|(name, _)| name)
     }
 
     /// The text, byte for byte.
@@ -98,8 +114,14 @@ impl DotEnv {
     }
 }
 
-/// Bytes of a `.env` as text: UTF-8 with or without mark, or marked UTF-16. NULs are dropped.
-pub fn decode(bytes: &[u8]) -> Result<String, DotEnvError> {
+/// Line breaks of a text: `\n`, `\r\n` or a lone `\r`.
+fn breaks(text: &str) -> usize {
+    text.matches('\n').count() + text.matches('\r').count() - text.matches("\r\n").count()
+}
+
+/// Bytes of a `.env` as text: UTF-8 with or without mark, marked UTF-16, else Latin-1, in which
+/// every byte is a character. NULs are dropped.
+fn decode(bytes: &[u8]) -> Result<String, DotEnvError> {
     let text = match bytes {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
             return Err(DotEnvError::Encoding("UTF-32"));
@@ -108,9 +130,10 @@ pub fn decode(bytes: &[u8]) -> Result<String, DotEnvError> {
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes)?,
         _ => {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            std::str::from_utf8(bytes)
-                .map_err(|_| DotEnvError::Encoding("neither UTF-8 nor marked UTF-16"))?
-                .to_owned()
+            match std::str::from_utf8(bytes) {
+                Ok(text) => text.to_owned(),
+                Err(_) => bytes.iter().copied().map(char::from).collect(),
+            }
         }
     };
     Ok(if text.contains('\0') {
@@ -130,137 +153,193 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DotEnvError> 
         .map_err(|_| DotEnvError::Encoding("broken UTF-16"))
 }
 
-/// The first line of `text` with its break, and what it assigns.
-fn next_line(text: &str) -> (&str, Option<(String, String)>) {
-    let end = text.find('\n').map_or(text.len(), |at| at + 1);
-    let line = text.get(..end).unwrap_or(text);
-    let body = line.trim_start();
-    if body.starts_with('#') {
-        return (line, None);
-    }
-    let body = body.strip_prefix("export ").map_or(body, str::trim_start);
-    let Some((name, value)) = body.split_once('=') else {
-        return (line, None);
-    };
-    let name = name.trim();
-    if !super::is_valid_name(name) {
-        return (line, None);
-    }
-    let value = value.trim_start_matches([' ', '\t']);
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-    if let Some(quote) = quote {
-        // From the quote on, in the whole rest: a quoted value may hold line breaks.
-        let offset = line.len() - value.len() + 1;
-        if let Some((value, used)) = text.get(offset..).and_then(|rest| quoted(rest, quote)) {
-            let after = offset + used;
-            let tail = text.get(after..).unwrap_or_default();
-            let end = tail.find('\n').map_or(text.len(), |at| after + at + 1);
-            return (
-                text.get(..end).unwrap_or(text),
-                Some((name.to_owned(), value)),
-            );
-        }
-    }
-    (line, Some((name.to_owned(), unquoted(value).to_owned())))
+/// White space as Python's `\s` has it: Unicode's, and four separators of ASCII.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// A quoted value and the bytes it took, closing quote included. `None` if it never closes.
-fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
-    let mut value = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            c if c == quote => return Some((value, at + c.len_utf8())),
-            '\\' => match chars.next()?.1 {
-                escaped if escaped == quote || escaped == '\\' => value.push(escaped),
-                'n' if quote == '"' => value.push('\n'),
-                'r' if quote == '"' => value.push('\r'),
-                't' if quote == '"' => value.push('\t'),
-                other => value.extend(['\\', other]),
-            },
-            c => value.push(c),
+fn is_break(c: char) -> bool {
+    matches!(c, '\r' | '\n')
+}
+
+fn is_blank(c: char) -> bool {
+    is_space(c) && !is_break(c)
+}
+
+/// A position in the text, always at the beginning of a character.
+struct Cursor<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Cursor<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Takes characters as long as they are of a kind.
+    fn take(&mut self, of_kind: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let end = rest.find(|c| !of_kind(c)).unwrap_or(rest.len());
+        self.at += end;
+        rest.get(..end).unwrap_or_default()
+    }
+
+    fn take_break(&mut self) {
+        if self.rest().starts_with("\r\n") {
+            self.at += 2;
+        } else if self.peek().is_some_and(is_break) {
+            self.at += 1;
         }
     }
-    None
+
+    /// One line with its break. Blank lines are lines of their own.
+    fn line(&mut self) -> Content {
+        let start = self.at;
+        let white = self.take(is_space);
+        if let Some(last) = white.rfind(is_break) {
+            self.at = start + last + 1;
+            return Content::Nothing;
+        }
+        if self.at == self.text.len() {
+            return Content::Nothing;
+        }
+        let content = self.binding().filter(|_| self.ends_here());
+        if content.is_none() {
+            self.take(|c| !is_break(c));
+            self.take_break();
+        }
+        content.unwrap_or(Content::Unreadable)
+    }
+
+    /// `export NAME = VALUE`, any part of which but the name may be missing.
+    fn binding(&mut self) -> Option<Content> {
+        if let Some(after) = self.rest().strip_prefix("export")
+            && after.starts_with(is_blank)
+        {
+            self.at += "export".len();
+            self.take(is_blank);
+        }
+        let name = match self.peek() {
+            Some('#') => return Some(Content::Nothing),
+            Some('\'') => {
+                let (name, _) = self.rest().get(1..)?.split_once('\'')?;
+                self.at += name.len() + 2;
+                name
+            }
+            _ => self.take(|c| !is_space(c) && !matches!(c, '=' | '#')),
+        };
+        if name.is_empty() {
+            return None;
+        }
+        self.take(is_blank);
+        if self.peek() != Some('=') {
+            return Some(Content::Nothing);
+        }
+        self.at += 1;
+        self.take(is_blank);
+        Some(Content::Assignment {
+            name: name.to_owned(),
+            value: self.value()?,
+        })
+    }
+
+    fn value(&mut self) -> Option<String> {
+        let quote = self.peek().filter(|c| matches!(c, '"' | '\''));
+        let Some(quote) = quote else {
+            return Some(unquoted(self.take(|c| !is_break(c))));
+        };
+        let inside = self.rest().get(1..)?;
+        let end = closing_quote(inside, quote)?;
+        self.at += end + 2;
+        Some(unescaped(inside.get(..end)?, quote))
+    }
+
+    /// Whether nothing but a comment follows on this line; takes that and the break.
+    fn ends_here(&mut self) -> bool {
+        self.take(is_blank);
+        if self.peek() == Some('#') {
+            self.take(|c| !is_break(c));
+        }
+        if !self.peek().is_none_or(is_break) {
+            return false;
+        }
+        self.take_break();
+        true
+    }
+}
+
+/// The first quote without a backslash before it; if all have one, the last of them.
+fn closing_quote(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = None;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == quote {
+            return Some(at);
+        }
+        if c == '\\'
+            && let Some((at, _)) = chars.next_if(|(_, next)| *next == quote)
+        {
+            escaped = Some(at);
+        }
+    }
+    escaped
+}
+
+/// A quoted value without its escapes and with line breaks of one kind.
+fn unescaped(text: &str, quote: char) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut value = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            value.push(c);
+            continue;
+        }
+        let mut after = chars.clone();
+        let meant = after.next().and_then(|next| escape(next, quote));
+        match meant {
+            Some(meant) => {
+                value.push(meant);
+                chars = after;
+            }
+            None => value.push('\\'),
+        }
+    }
+    value
+}
+
+/// What a backslash before this character means.
+fn escape(c: char, quote: char) -> Option<char> {
+    Some(match c {
+        '\\' | '\'' => c,
+        _ if quote != '"' => return None,
+        '"' => '"',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\u{b}',
+        _ => return None,
+    })
 }
 
 /// An unquoted value: up to the end of the line or a `#` behind white space.
-fn unquoted(value: &str) -> &str {
-    let value = value.trim_end();
-    if value.starts_with('#') {
-        return "";
-    }
+fn unquoted(value: &str) -> String {
     let comment = value.match_indices('#').find(|(at, _)| {
-        value
-            .get(..*at)
-            .is_some_and(|before| before.ends_with([' ', '\t']))
+        let before = value.get(..*at);
+        before.is_some_and(|before| before.ends_with(is_space))
     });
-    comment
-        .and_then(|(at, _)| value.get(..at))
-        .unwrap_or(value)
-        .trim_end()
+    let value = comment.and_then(|(at, _)| value.get(..at)).unwrap_or(value);
+    value.trim_end_matches(is_space).to_owned()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-
-    #[test]
-    fn lines_of_every_kind() {
-        let text = "\
-# comment
-export A=1
-B = two words   # note
-C=\"q # not a comment \\\"x\\\"\\n\" # note
-D='s \\n'
-E=a#b
-F=
-not an assignment
-G=\"multi
-line\"
-1X=no
-A=2
-H=\"never closed
-";
-        let env = DotEnv::parse(text);
-        assert_eq!(env.to_text(), text);
-        let pairs: Vec<_> = env
-            .names()
-            .map(|name| (name, env.get(name).unwrap()))
-            .collect();
-        assert_eq!(
-            pairs,
-            [
-                ("A", "2"),
-                ("B", "two words"),
-                ("C", "q # not a comment \"x\"\n"),
-                ("D", "s \\n"),
-                ("E", "a#b"),
-                ("F", ""),
-                ("G", "multi\nline"),
-                ("A", "2"),
-                ("H", "\"never closed"),
-            ]
-        );
-        assert_eq!(env.line_of("A"), Some(12));
-        assert_eq!(env.line_of("H"), Some(13));
-    }
-
-    #[test]
-    fn encodings() {
-        let le: Vec<u8> = [0xff, 0xfe]
-            .into_iter()
-            .chain("A=é\n".encode_utf16().flat_map(u16::to_le_bytes))
-            .collect();
-        assert_eq!(decode(&le).unwrap(), "A=é\n");
-        assert_eq!(decode(b"\xef\xbb\xbfA=1").unwrap(), "A=1");
-        assert_eq!(decode(b"A=\x001").unwrap(), "A=1");
-        assert!(matches!(
-            decode(&[0xff, 0xfe, 0, 0, 65, 0, 0, 0]),
-            Err(DotEnvError::Encoding("UTF-32"))
-        ));
-        assert!(decode(&[0xff, 0xfe, 65]).is_err());
-        assert!(decode(b"A=\xff").is_err());
-    }
-}
+#[path = "parse_tests.rs"]
+mod tests;

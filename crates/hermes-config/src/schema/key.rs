@@ -21,6 +21,8 @@ pub enum Kind {
     Map,
     TextOrMap,
     ListOrMap,
+    /// A word, a switch or a list, which the reader tells apart.
+    Any,
 }
 
 /// The value of a setting nobody set.
@@ -195,6 +197,7 @@ impl Kind {
             Self::Map => "a mapping".to_owned(),
             Self::TextOrMap => "a string or a mapping".to_owned(),
             Self::ListOrMap => "a list or a mapping".to_owned(),
+            Self::Any => "any value".to_owned(),
         }
     }
 
@@ -202,6 +205,7 @@ impl Kind {
     pub fn accept(self, value: &Value) -> Option<Value> {
         let fits = match (self, value) {
             (_, Value::Null)
+            | (Self::Any, _)
             | (Self::Bool | Self::Switch | Self::BoolOr(_), Value::Bool(_))
             | (Self::Number, Value::Number(_))
             | (Self::Text | Self::TextOrMap, Value::String(_))
@@ -270,7 +274,7 @@ impl Kind {
                     None => raw.parse::<i64>().ok().map(Value::from),
                 }
             }
-            Self::Text | Self::TextOrMap => Some(json!(raw)),
+            Self::Text | Self::TextOrMap | Self::Any => Some(json!(raw)),
             Self::Choice(words) => words.contains(&raw).then(|| json!(raw)),
             Self::BoolOr(words) => {
                 if words.contains(&raw) {

@@ -71,7 +71,11 @@ pub fn classify<S: AsRef<str>>(path: &[S]) -> Known {
             best = Known::Free;
         }
     }
-    if rest.is_empty() { Known::Group } else { best }
+    if rest.is_empty() && !section.keys.is_empty() {
+        Known::Group
+    } else {
+        best
+    }
 }
 
 fn takes_anything_below(kind: Kind) -> bool {
@@ -112,7 +116,10 @@ mod tests {
         assert!(matches!(of("platforms.telegram.enabled"), Known::Key(_)));
         assert!(matches!(of("platforms.telegram.extra.port"), Known::Free));
         assert!(matches!(of("tts.provider"), Known::Free));
+        assert!(matches!(of("tts"), Known::Free));
         assert!(matches!(of("model"), Known::Key(_)));
+        assert!(matches!(of("file_read_max_chars"), Known::Key(_)));
+        assert!(matches!(of("file_read_max_chars.x"), Known::Unknown));
         assert!(matches!(of("timezone"), Known::Key(_)));
         assert!(matches!(of("_config_version"), Known::Free));
     }

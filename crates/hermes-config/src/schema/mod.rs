@@ -4,10 +4,12 @@
 mod areas;
 mod key;
 mod lookup;
+mod reference;
 
 pub use areas::sections;
 pub use key::{Fallback, Key, Kind, Section};
 pub use lookup::{Known, classify, defaults, find, keys};
+pub use reference::reference_defaults;
 
 /// The schema version we write as `_config_version`.
 pub const CONFIG_VERSION: i64 = 33;

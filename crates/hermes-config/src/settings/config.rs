@@ -10,6 +10,7 @@ use super::normalise::source_paths;
 use super::origin::{Candidate, Layer};
 use super::overlay::FileOverlay;
 use super::problem::Problem;
+use super::reporter::ProblemReporter;
 use crate::dotenv::{DotEnv, DotEnvError, is_denied_name};
 use crate::environment::Environment;
 use crate::schema::{self, Kind};
@@ -78,9 +79,19 @@ pub struct Config {
     dotenv: DotEnv,
     merged: Value,
     problems: Vec<Problem>,
+    reporter: Option<ProblemReporter>,
 }
 
 impl Config {
+    /// Reads all layers and changes nothing on disk. From then on, whoever reads a setting hears of
+    /// an unusable value of it.
+    pub fn load_reporting(sources: &Sources, reporter: &ProblemReporter) -> Self {
+        Self {
+            reporter: Some(reporter.clone()),
+            ..Self::load_read_only(sources)
+        }
+    }
+
     /// Reads all layers and changes nothing on disk, whatever is found.
     pub fn load_read_only(sources: &Sources) -> Self {
         let mut problems = Vec::new();
@@ -93,10 +104,7 @@ impl Config {
             SettingsFile::load(&sources.config_path())
         };
         let managed = sources.managed_path().map(|path| SettingsFile::load(&path));
-        let dotenv = DotEnv::load(&sources.dotenv_path()).unwrap_or_else(|error| {
-            problems.push(dotenv_problem(&sources.dotenv_path(), &error));
-            DotEnv::default()
-        });
+        let dotenv = read_dotenv(sources, &mut problems);
         for file in [Some(&user), managed.as_ref()].into_iter().flatten() {
             if let FileState::Broken(reason) = &file.state {
                 problems.push(Problem::Broken {
@@ -135,6 +143,7 @@ impl Config {
             dotenv,
             merged,
             problems,
+            reporter: None,
         }
     }
 
@@ -170,8 +179,43 @@ impl Config {
 
     /// The value at a dotted path.
     pub fn get(&self, key: &str) -> Option<&Value> {
+        self.report(key);
         let path: Vec<&str> = key.split('.').collect();
         value_at(&self.merged, &path)
+    }
+
+    fn report(&self, key: &str) {
+        if let Some(reporter) = &self.reporter {
+            let concerned = self.problems.iter().filter(|one| one.concerns(key));
+            concerned.for_each(|problem| reporter.tell(problem));
+        }
+    }
+
+    /// The value at a dotted path for people: settings of open sections that nobody has set are
+    /// there with the reference's defaults. An empty path means everything.
+    pub fn shown(&self, key: &str) -> Option<Value> {
+        let own = if key.is_empty() {
+            Some(&self.merged)
+        } else {
+            self.get(key)
+        };
+        if own.is_some_and(|own| !own.is_object()) {
+            return own.cloned();
+        }
+        let Some(mut tree) = schema::reference_defaults(key) else {
+            return own.cloned();
+        };
+        let path: Vec<&str> = key.split('.').filter(|s| !s.is_empty()).collect();
+        if let Some(own) = own {
+            let mut over = Value::Object(serde_json::Map::new());
+            if path.is_empty() {
+                over = own.clone();
+            } else {
+                put(&mut over, &path, own.clone());
+            }
+            lay_over(&mut tree, over);
+        }
+        value_at(&tree, &path).cloned()
     }
 
     /// A text setting; empty if unset.
@@ -227,6 +271,7 @@ impl Config {
     /// A secret by its variable: process environment, then `.env`, then a root key of that name in
     /// `config.yaml`.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
+        self.report(name);
         let root = || match self.user.document()?.value().get(name)? {
             Value::String(text) if !is_denied_name(name) => Some(text.clone()),
             Value::Number(number) if !is_denied_name(name) => Some(number.to_string()),
@@ -288,14 +333,32 @@ impl Config {
         let (file, line) = (self.sources.dotenv_path(), self.dotenv.line_of(name));
         let text = self.dotenv.get(name);
         found.extend(by_variable(Layer::DotEnv, text, Some(file), line));
-        found.extend(value_at(&schema::defaults(), &path).map(|value| Candidate {
+        let default = match spec {
+            Some(key) => key.default.value(),
+            None => value_at(&schema::defaults(), &path).cloned(),
+        };
+        let of_reference = || value_at(&schema::reference_defaults(key)?, &path).cloned();
+        found.extend(default.or_else(of_reference).map(|value| Candidate {
             layer: Layer::Default,
-            value: value.clone(),
+            value,
             file: None,
             line: None,
             variable: None,
         }));
         found
+    }
+}
+
+/// Lays one tree over another: mappings key by key, nothing over something leaves that.
+fn lay_over(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                lay_over(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (_, Value::Null) => {}
+        (base, over) => *base = over,
     }
 }
 
@@ -361,6 +424,23 @@ fn file_candidate(layer: Layer, file: &SettingsFile, path: &[String]) -> Option<
             variable: None,
         })
     })
+}
+
+fn read_dotenv(sources: &Sources, problems: &mut Vec<Problem>) -> DotEnv {
+    let file = sources.dotenv_path();
+    match DotEnv::read(&file, &|name| sources.env.lookup(name)) {
+        Ok((dotenv, notes)) => {
+            problems.extend(notes.into_iter().map(|note| Problem::DotEnvLine {
+                file: file.clone(),
+                note,
+            }));
+            dotenv
+        }
+        Err(error) => {
+            problems.push(dotenv_problem(&file, &error));
+            DotEnv::default()
+        }
+    }
 }
 
 fn dotenv_problem(path: &Path, error: &DotEnvError) -> Problem {

@@ -9,6 +9,7 @@ mod normalise;
 mod origin;
 mod overlay;
 mod problem;
+mod reporter;
 mod value_text;
 mod write;
 mod wrong_value;
@@ -18,6 +19,7 @@ pub use file::{BrokenFile, FileState, SettingsFile};
 pub use migrate::{MigrationReport, migrate, version_of};
 pub use origin::{Candidate, Layer};
 pub use problem::Problem;
+pub use reporter::ProblemReporter;
 pub use value_text::{is_secret_path, masked, plain_text, secret_values};
 pub use write::{
     ConfigError, SetOutcome, SetRequest, Target, append_to_list, append_value, edit_text_file,

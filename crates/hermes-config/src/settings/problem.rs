@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::dotenv::DotEnvNote;
 use crate::settings::BrokenFile;
 
 /// One thing that is wrong. None of them stops a command that does not need the setting.
@@ -38,6 +39,8 @@ pub enum Problem {
         message: String,
         hint: Option<String>,
     },
+    /// A line of `.env` that is not used as it stands.
+    DotEnvLine { file: PathBuf, note: DotEnvNote },
 }
 
 impl Problem {
@@ -47,8 +50,23 @@ impl Problem {
             Self::UnknownKey { key, .. }
             | Self::WrongType { key, .. }
             | Self::BadVariable { key, .. } => Some(key),
-            Self::Broken { .. } | Self::DotEnv { .. } => None,
+            Self::Broken { .. } | Self::DotEnv { .. } | Self::DotEnvLine { .. } => None,
         }
+    }
+
+    /// Whether whoever reads this key must know: a value that the user gave for it is not in effect,
+    /// or a line of `.env`, in which variables of any part may stand, is not.
+    pub fn concerns(&self, key: &str) -> bool {
+        let wrong = match self {
+            Self::WrongType { key, .. } | Self::BadVariable { key, .. } => key.as_str(),
+            Self::DotEnvLine { .. } => return true,
+            Self::Broken { .. } | Self::UnknownKey { .. } | Self::DotEnv { .. } => return false,
+        };
+        let is_below = |upper: &str, lower: &str| {
+            let rest = lower.strip_prefix(upper);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        is_below(wrong, key) || is_below(key, wrong)
     }
 
     /// What to do about it.
@@ -65,6 +83,7 @@ impl Problem {
             | Self::BadVariable { .. } => None,
             Self::WrongType { key, .. } => Some(format!("hermes config set {key} VALUE")),
             Self::DotEnv { hint, .. } => hint.clone(),
+            Self::DotEnvLine { note, .. } => Some(note.hint()),
         }
     }
 }
@@ -115,6 +134,9 @@ impl std::fmt::Display for Problem {
             }
             Self::DotEnv { message, .. } => {
                 write!(f, "{message}; no variable of it is in effect")
+            }
+            Self::DotEnvLine { file, note } => {
+                write!(f, "{}:{}: {}", file.display(), note.line, note.kind)
             }
         }
     }

@@ -115,7 +115,7 @@ pub fn set(sources: &Sources, request: &SetRequest<'_>) -> Result<SetOutcome, Co
         (Known::Group | Known::Free | Known::Unknown, _) => coerce(request.value),
     };
     let file = sources.config_path();
-    edit_text_file(&file, "config.yaml", |text| {
+    edit_settings(sources, |text| {
         let text = keep_model_name(text, &path)?;
         Ok(yaml::set(&text, &path, &value)?)
     })?;
@@ -141,8 +141,31 @@ pub fn append_to_list(sources: &Sources, key: &str, item: &str) -> Result<(), Co
 pub fn append_value(sources: &Sources, key: &str, item: &Value) -> Result<(), ConfigError> {
     let path = split_key(key)?;
     refuse_managed(sources, &path)?;
+    edit_settings(sources, |text| Ok(yaml::append(text, &path, item)?))
+}
+
+/// Changes `config.yaml`. A file without a single setting is begun with the current version of the
+/// schema, so that no later migration takes it for an old one.
+fn edit_settings(
+    sources: &Sources,
+    change: impl FnOnce(&str) -> Result<String, ConfigError>,
+) -> Result<(), ConfigError> {
     edit_text_file(&sources.config_path(), "config.yaml", |text| {
-        Ok(yaml::append(text, &path, item)?)
+        let document = Document::parse(text).map_err(EditError::from)?;
+        let is_empty = match document.value() {
+            Value::Object(map) => map.is_empty(),
+            _ => document.value().is_null(),
+        };
+        if !is_empty {
+            return change(text);
+        }
+        let changed = change(text)?;
+        let version = Value::from(schema::CONFIG_VERSION);
+        Ok(yaml::set(
+            &changed,
+            &["_config_version".to_owned()],
+            &version,
+        )?)
     })
 }
 
@@ -343,6 +366,7 @@ fn fitting_value(kind: Kind, request: &SetRequest<'_>) -> Result<Value, ConfigEr
 fn typed_value(kind: Kind, raw: &str) -> Option<Value> {
     match kind {
         Kind::Text => Some(Value::String(raw.to_owned())),
+        Kind::Any => Some(coerce(raw)),
         Kind::TextOrMap | Kind::List | Kind::Map | Kind::ListOrMap => {
             kind.accept(&coerce_collection(raw))
         }

@@ -64,6 +64,7 @@ fn values_are_what_the_setting_wants() {
         document.value(),
         &json!({
             "approvals": {"mode": "off"},
+            "_config_version": 33,
             "terminal": {"docker_volumes": ["/a:/b"], "timeout": 99, "docker_image": "3.11", "cwd": "${HOME}/x"},
             "display": {"streaming": true},
             "x": {"y": 1.5, "z": true, "w": {"a": 1}, "n": "-5"},
@@ -99,7 +100,10 @@ fn unknown_keys_are_saved_with_a_suggestion() {
     let (_dir, sources) = home("", "");
     let outcome = put(&sources, "terminal.bakend", "docker").unwrap();
     assert_eq!(outcome.unknown, Some(Some("terminal.backend".to_owned())));
-    assert_eq!(config_text(&sources), "terminal:\n  bakend: docker\n");
+    assert_eq!(
+        config_text(&sources),
+        "terminal:\n  bakend: docker\n_config_version: 33\n"
+    );
     assert!(put(&sources, "a..b", "1").is_err());
 }
 

@@ -148,12 +148,12 @@ impl EnvironmentBuilder {
 }
 
 /// The process environment over `.env`. An empty variable counts as unset, as for every setting; a
-/// name that may not stand in `.env` is not taken from there.
+/// name that may not stand in `.env`, or that no environment can hold, is not taken from there.
 fn base(config: &Config) -> BTreeMap<OsString, OsString> {
     let dotenv = config.dotenv();
     let mut base: BTreeMap<OsString, OsString> = dotenv
         .names()
-        .filter(|name| !is_denied_name(name))
+        .filter(|name| !is_denied_name(name) && !name.contains('='))
         .filter_map(|name| Some((name.into(), dotenv.get(name)?.into())))
         .collect();
     for (name, value) in config.sources().env.iter() {

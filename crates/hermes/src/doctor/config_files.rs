@@ -11,11 +11,11 @@ use super::row::{Fix, Report};
 use crate::context::Context;
 use crate::ui::Mark;
 
-pub(super) fn check(context: &Context, report: &mut Report) {
+pub(super) fn check(context: &Context, problems: &[Problem], report: &mut Report) {
     report.section = "Configuration Files";
     check_file(context, report);
     check_dotenv(context, report);
-    check_problems(context, report);
+    check_problems(problems, report);
     let zone = context.config().text("timezone");
     if !zone.is_empty() && hermes_time::named(zone).is_none() {
         let text = format!("timezone '{zone}' is not known on this machine");
@@ -125,11 +125,12 @@ fn check_dotenv(context: &Context, report: &mut Report) {
     }
 }
 
-fn check_problems(context: &Context, report: &mut Report) {
-    for problem in context.config().problems() {
+fn check_problems(problems: &[Problem], report: &mut Report) {
+    for problem in problems {
         let (id, mark) = match problem {
             Problem::Broken { .. } => ("config_broken", Mark::Problem),
             Problem::DotEnv { .. } => ("dotenv_broken", Mark::Problem),
+            Problem::DotEnvLine { .. } => ("dotenv_line", Mark::Warning),
             Problem::UnknownKey { .. } => ("unknown_key", Mark::Warning),
             Problem::WrongType { .. } => ("wrong_type", Mark::Problem),
             Problem::BadVariable { .. } => ("bad_variable", Mark::Problem),

@@ -24,8 +24,9 @@ use crate::context::Context;
 /// for each.
 pub(crate) fn examine(context: &Context, all_profiles: bool) -> Vec<Row> {
     let report = &mut Report::default();
+    let problems = context.listed_problems();
     runtime::check(context, report);
-    config_files::check(context, report);
+    config_files::check(context, problems, report);
     directories::check(context, report);
     databases::check(context, report);
     runtime::check_command(context, report);

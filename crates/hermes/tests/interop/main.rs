@@ -22,6 +22,8 @@ macro_rules! with_each_reference {
 }
 
 mod archives;
+mod defaults;
+mod dotenv;
 mod incident;
 mod kanban;
 mod kanban_dispatch;

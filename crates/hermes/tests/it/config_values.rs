@@ -39,7 +39,10 @@ fn an_unknown_key_is_saved_with_a_suggestion() {
             "warning: no such setting: terminal.bakend\n\
              hint: did you mean terminal.backend?\n",
         );
-    assert_eq!(home.read("config.yaml"), "terminal:\n  bakend: docker\n");
+    assert_eq!(
+        home.read("config.yaml"),
+        "terminal:\n  bakend: docker\n_config_version: 33\n"
+    );
     home.run(["config", "set", "terminal.bakend", "docker", "--force"])
         .succeeds()
         .says("");

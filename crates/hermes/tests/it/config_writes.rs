@@ -200,7 +200,10 @@ fn the_first_setting_makes_a_private_file() {
     let home = fresh();
     home.run(["config", "set", "terminal.timeout", "9"])
         .succeeds();
-    assert_eq!(home.read("config.yaml"), "terminal:\n  timeout: 9\n");
+    assert_eq!(
+        home.read("config.yaml"),
+        "terminal:\n  timeout: 9\n_config_version: 33\n"
+    );
     assert_eq!(home.mode("config.yaml"), 0o600);
     assert_eq!(home.mode(""), 0o700);
 }

@@ -137,3 +137,75 @@ fn utf32_is_refused_untouched() {
         .exits(1)
         .prints_part("cannot be used: the text is UTF-32, which cannot be read");
 }
+
+#[test]
+fn references_to_other_variables_are_filled_in() {
+    let home = configured("");
+    home.put(
+        ".env",
+        "REAL=sk-or-real\nOPENROUTER_API_KEY=${REAL}\nA_NAME='${OUTSIDE}/${NO:-x}'\n",
+    );
+    home.hermes(["config", "get", "OPENROUTER_API_KEY"])
+        .env("OUTSIDE", "process")
+        .run()
+        .succeeds()
+        .prints("sk-or-real\n")
+        .says("");
+    home.hermes(["config", "get", "A_NAME"])
+        .env("OUTSIDE", "process")
+        .run()
+        .succeeds()
+        .prints("process/x\n")
+        .says("");
+    // Writing one variable leaves the others as they are written.
+    home.run(["config", "set", "B_TOKEN", "two"]).succeeds();
+    assert!(
+        home.read(".env").contains("OPENROUTER_API_KEY=${REAL}\n"),
+        "{}",
+        home.read(".env")
+    );
+}
+
+#[test]
+fn what_is_left_out_of_the_file_is_told_once_and_never_the_value() {
+    let home = configured("");
+    home.put(
+        ".env",
+        "OPENAI_API_KEY=sk-canaryOPENROUTER_API_KEY=sk-or\u{200b}-canary\nA_TOKEN=x${GONE}\nodd \
+         line\n",
+    );
+    let file = home.path(".env").display().to_string();
+    let got = home.run(["config", "get", "A_TOKEN"]);
+    got.succeeds().prints("x\n").never_shows("canary");
+    for told in [
+        ":1: 2 variables on one line; read as OPENAI_API_KEY, OPENROUTER_API_KEY\n",
+        ":1: OPENROUTER_API_KEY contains 1 non-ASCII character (U+200B); removed, because keys are \
+         ASCII\n",
+        ":2: A_TOKEN refers to ${GONE}, which is not set; nothing stands in its place\n",
+        ":3: not an assignment; the line is ignored\n",
+    ] {
+        let told = format!("warning: {file}{told}");
+        assert_eq!(got.stderr.matches(&told).count(), 1, "{told}{got}");
+    }
+    home.run(["config", "get", "OPENROUTER_API_KEY"])
+        .prints("sk-or-canary\n");
+    home.run(["doctor"])
+        .says("")
+        .prints_part(":3: not an assignment; the line is ignored\n");
+}
+
+#[test]
+fn a_latin_1_file_is_read_and_kept_as_utf8() {
+    let home = configured("");
+    home.put(
+        ".env",
+        b"# Stra\xdfe\rA_NAME=Gr\xfc\xdfe\r\xa0B_TOKEN=one\r",
+    );
+    home.run(["config", "get", "A_NAME"])
+        .succeeds()
+        .prints("Grüße\n")
+        .says("");
+    home.run(["config", "get", "B_TOKEN"]).prints("one\n");
+    home.run(["config", "set", "B_TOKEN", "two"]).succeeds();
+    assert_eq!(home.read(".env"), "# Straße\rA_NAME=Grüße\rB_TOKEN=two\n");
+}

@@ -29,6 +29,7 @@ mod logs;
 mod managed;
 mod profiles;
 mod selection;
+mod settings_in_effect;
 // What tests tell the program about the machine, and the hook that kills it, exist in debug builds
 // only.
 #[cfg(debug_assertions)]

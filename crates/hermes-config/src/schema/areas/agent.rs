@@ -83,14 +83,14 @@ sections! {
         "gateway_notify_interval": int(180).var("HERMES_AGENT_NOTIFY_INTERVAL");
         /// Seconds within which an interrupted turn is resumed.
         "gateway_auto_continue_freshness": int(3600).var("HERMES_AUTO_CONTINUE_FRESHNESS");
-        /// Seconds a stopping gateway waits for running turns.
-        "restart_drain_timeout": whole(180).var("HERMES_RESTART_DRAIN_TIMEOUT");
+        /// Seconds a stopping gateway waits for running turns; 0 means none.
+        "restart_drain_timeout": whole(0).var("HERMES_RESTART_DRAIN_TIMEOUT");
         /// Tries per request to a provider.
         "api_max_retries": int(3);
         /// Seconds a question to the user stays open.
         "clarify_timeout": int(3600);
-        /// Whether a model is urged to use its tools.
-        "tool_use_enforcement": text("auto");
+        /// Whether a model is urged to use its tools: auto, true, false, or parts of model names.
+        "tool_use_enforcement": custom(Kind::Any, Fallback::Text("auto"));
         /// How images reach the model.
         "image_input_mode": text("auto");
         /// Toolsets that stay off everywhere.
@@ -98,11 +98,27 @@ sections! {
         /// Service tier requested from the provider.
         "service_tier": text("");
         /// Whether the agent checks its work before it stops.
-        "verify_on_stop": custom(Kind::BoolOr(&["auto"]), Fallback::Bool(false));
+        "verify_on_stop": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
+        /// Whether the system prompt asks for checks of the work.
+        "verify_guidance": flag(true);
+        /// How often the agent is sent back to check its work.
+        "max_verify_nudges": int(3);
+        /// Whether a model that only announces an action is told to go on.
+        "intent_ack_continuation": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
+        /// Whether the system prompt says when a task is done.
+        "task_completion_guidance": flag(true);
+        /// Whether the system prompt says that calls may be made together.
+        "parallel_tool_call_guidance": flag(true);
+        /// Whether the system prompt describes the machine.
+        "environment_probe": flag(true);
+        /// Whether the system prompt treats the work as programming.
+        "coding_context": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
+        /// Further instructions for programming.
+        "coding_instructions": text("");
         /// Text added to the system prompt of every request.
         "system_prompt": text("").unset();
         /// What the model is told about the machine.
-        "environment_hint": text("").unset();
+        "environment_hint": text("");
         /// How much the model thinks.
         "reasoning_effort": text("").unset();
         /// How much individual models think, by name.
@@ -115,12 +131,12 @@ sections! {
     "delegation" open = true {
         /// Sub-agents that may run at once.
         "max_concurrent_children": int(3);
-        /// Most turns of a sub-agent; 50 if unset.
-        "max_iterations": int(50).unset();
+        /// Most turns of a sub-agent
+        "max_iterations": int(50);
         /// Seconds a sub-agent may take; 0 for no limit.
-        "child_timeout_seconds": int(0).unset();
-        /// How deep sub-agents may nest; 1 if unset.
-        "max_spawn_depth": int(1).unset();
+        "child_timeout_seconds": int(0);
+        /// How deep sub-agents may nest.
+        "max_spawn_depth": int(1);
     }
 
     /// What the agent remembers.
@@ -144,7 +160,7 @@ sections! {
         /// Further directories of skills.
         "external_dirs": list();
         /// Skills that stay off.
-        "disabled": list().unset();
+        "disabled": list();
         /// Whether `${HERMES_SKILL_DIR}` and `${HERMES_SESSION_ID}` in a skill are filled in.
         "template_vars": flag(true);
         /// Whether a skill may run commands while it is read.
@@ -200,6 +216,6 @@ sections! {
         /// Tools it may call.
         "max_tool_calls": positive(50);
         /// Interpreter; empty means the one on PATH.
-        "python": text("").unset();
+        "python": text("");
     }
 }

@@ -15,50 +15,50 @@ sections! {
 
     /// Brakes for repeated tool calls.
     "tool_loop_guardrails" open = true {
-        /// Whether the model is warned; yes if unset.
-        "warnings_enabled": flag(true).unset();
+        /// Whether the model is warned.
+        "warnings_enabled": flag(true);
         /// Whether such calls are refused.
-        "hard_stop_enabled": flag(false).unset();
-        /// Failures of one call before a warning; 2 if unset.
-        "warn_after.exact_failure": positive(2).unset();
-        /// Failures of one tool before a warning; 3 if unset.
-        "warn_after.same_tool_failure": positive(3).unset();
-        /// Equal results of one call before a warning; 2 if unset.
-        "warn_after.idempotent_no_progress": positive(2).unset();
-        /// Failures of one call before a refusal; 5 if unset.
-        "hard_stop_after.exact_failure": positive(5).unset();
-        /// Failures of one tool before a refusal; 8 if unset.
-        "hard_stop_after.same_tool_failure": positive(8).unset();
-        /// Equal results of one call before a refusal; 5 if unset.
-        "hard_stop_after.idempotent_no_progress": positive(5).unset();
+        "hard_stop_enabled": flag(false);
+        /// Failures of one call before a warning.
+        "warn_after.exact_failure": positive(2);
+        /// Failures of one tool before a warning.
+        "warn_after.same_tool_failure": positive(3);
+        /// Equal results of one call before a warning.
+        "warn_after.idempotent_no_progress": positive(2);
+        /// Failures of one call before a refusal.
+        "hard_stop_after.exact_failure": positive(5);
+        /// Failures of one tool before a refusal.
+        "hard_stop_after.same_tool_failure": positive(8);
+        /// Equal results of one call before a refusal.
+        "hard_stop_after.idempotent_no_progress": positive(5);
     }
 
     /// Shortening of long conversations.
     "compression" open = true {
-        /// Whether long conversations are shortened; yes if unset.
-        "enabled": flag(true).unset();
-        /// Share of the context window from which one is shortened; 0.5 if unset.
-        "threshold": number(0.5).unset();
-        /// Share of that which is kept verbatim; 0.2 if unset.
-        "target_ratio": number(0.2).unset();
-        /// Messages at the beginning that stay; 3 if unset.
-        "protect_first_n": int(3).unset();
+        /// Whether long conversations are shortened.
+        "enabled": flag(true);
+        /// Share of the context window from which one is shortened.
+        "threshold": number(0.5);
+        /// Share of that which is kept verbatim.
+        "target_ratio": number(0.2);
+        /// Messages at the beginning that stay.
+        "protect_first_n": int(3);
         /// Whether the conversation is left unchanged when no summary can be made.
-        "abort_on_summary_failure": flag(false).unset();
+        "abort_on_summary_failure": flag(false);
     }
 
     /// The provider OpenRouter.
     "openrouter" open = true {
         /// Whether answers may come from its cache.
-        "response_cache": flag(false).unset();
+        "response_cache": flag(true);
         /// Maximum age of such an answer, in seconds.
-        "response_cache_ttl": int(0).unset();
+        "response_cache_ttl": int(300);
     }
 
     /// Caching of prompts.
     "prompt_caching" open = true {
-        /// How long a prompt stays cached: `5m` or `1h`; `5m` if unset.
-        "cache_ttl": text("").unset();
+        /// How long a prompt stays cached: `5m` or `1h`.
+        "cache_ttl": text("5m");
     }
 
     /// Permanently approved commands.

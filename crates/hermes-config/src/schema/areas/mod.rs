@@ -22,6 +22,7 @@ mod gateway;
 mod limits;
 mod open;
 mod safety;
+mod scalars;
 mod state;
 mod surface;
 mod terminal;
@@ -38,6 +39,7 @@ pub fn sections() -> impl Iterator<Item = &'static Section> {
         state::SECTIONS,
         surface::SECTIONS,
         limits::SECTIONS,
+        scalars::SECTIONS,
         open::SECTIONS,
     ]
     .into_iter()

@@ -61,8 +61,8 @@ sections! {
         /// Which notices about background processes a chat gets.
         "background_process_notifications": choice(&["all", "result", "error", "off"], "all")
             .var("HERMES_BACKGROUND_NOTIFICATIONS");
-        /// Whether files whose last change failed are named after a turn; yes if unset.
-        "file_mutation_verifier": flag(true).unset();
+        /// Whether files whose last change failed are named after a turn.
+        "file_mutation_verifier": flag(true);
         /// Other values per platform.
         "platforms": map();
     }

@@ -110,13 +110,13 @@ sections! {
         /// Whether files in a container persist.
         "container_persistent": flag(true).var("TERMINAL_CONTAINER_PERSISTENT");
         /// Seconds an idle environment is kept.
-        "lifetime_seconds": int(300).unset().var("TERMINAL_LIFETIME_SECONDS");
+        "lifetime_seconds": int(300).var("TERMINAL_LIFETIME_SECONDS");
         /// Host of the ssh backend.
         "ssh_host": text("").unset().var("TERMINAL_SSH_HOST");
         /// User of the ssh backend.
         "ssh_user": text("").unset().var("TERMINAL_SSH_USER");
         /// Port of the ssh backend.
-        "ssh_port": int(22).unset().var("TERMINAL_SSH_PORT");
+        "ssh_port": int(22).var("TERMINAL_SSH_PORT");
         /// Key file of the ssh backend.
         "ssh_key": text("").unset().var("TERMINAL_SSH_KEY");
         /// Files of the home that are copied to containers and remote machines.

@@ -20,20 +20,19 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    let problems = context.listed_problems();
     let config = context.config();
     let version = version_of(config.user_file().document());
     let usable = context.config_is_usable();
     let (set, unset): (Vec<_>, Vec<_>) =
         known_names().partition(|known| config.secret(known.name).is_some());
-    let unknown = config
-        .problems()
+    let unknown = problems
         .iter()
         .filter(|p| matches!(p, Problem::UnknownKey { .. }))
         .count();
     let python_only = python_runtime::in_use(config);
     if args.json {
-        let problems: Vec<_> = config
-            .problems()
+        let problems: Vec<_> = problems
             .iter()
             .map(|p| json!({"message": p.to_string(), "key": p.key(), "hint": p.hint()}))
             .collect();
@@ -63,7 +62,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         for known in unset.iter().filter(|_| args.all) {
             printer.line(format!("    ○ {}", described(known)))?;
         }
-        for problem in config.problems() {
+        for problem in problems {
             printer.line(format!("  ⚠ {problem}"))?;
             if let Some(hint) = problem.hint() {
                 printer.line(format!("    → {hint}"))?;

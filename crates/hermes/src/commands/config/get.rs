@@ -52,7 +52,7 @@ fn setting(key: &str, context: &Context) -> Option<Found> {
     let config = context.config();
     let path: Vec<&str> = key.split('.').collect();
     Some(Found {
-        value: config.get(key)?.clone(),
+        value: config.shown(key)?,
         secret: is_secret_path(&path),
         candidates: config.candidates(key),
     })

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     let config = context.config();
     if args.json {
-        return context.json(&masked(config.tree()));
+        return context.json(&masked(&config.shown("").unwrap_or_default()));
     }
     let mut page = Page::new(context.printer, 16);
     page.heading("Paths");

@@ -258,9 +258,10 @@ impl Reporter {
         let config = context.config();
         let of_board =
             |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
-        let problems = config.problems().iter().filter(of_board);
-        let sentences = problems.map(ToString::to_string);
-        self.warn_once(context, sentences.chain(complaints.iter().cloned()))
+        for problem in config.problems().iter().filter(of_board) {
+            context.warn_once(problem);
+        }
+        self.warn_once(context, complaints.iter().cloned())
     }
 
     fn warn_once(
