@@ -12,6 +12,7 @@ mod readme;
 mod simulate;
 mod sources;
 mod surface;
+mod test_targets;
 mod unused;
 mod workspace;
 
@@ -25,7 +26,8 @@ const USAGE: &str =
     "usage: cargo xtask check [layers | sources | documented | modules | unused | surface | dependencies]…
        cargo xtask docs [--check]
        cargo xtask lines
-       cargo xtask simulate [--seed S] [--steps N]";
+       cargo xtask simulate [--seed S] [--steps N]
+       cargo xtask test-targets";
 
 /// A check returns its findings and what it says when there are none.
 type Check = fn() -> Result<Checked>;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["lines"] => lines::table(),
         ["simulate", args @ ..] => simulate::run(args),
+        ["test-targets"] => test_targets::list(),
         _ => {
             print(&mut std::io::stderr(), USAGE);
             return ExitCode::from(2);

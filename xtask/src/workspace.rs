@@ -135,13 +135,15 @@ fn dependency(dependency: &Value) -> Result<Dependency> {
     })
 }
 
-fn array<'v>(value: &'v Value, key: &str) -> Result<&'v Vec<Value>> {
+/// A list that must be there.
+pub(crate) fn array<'v>(value: &'v Value, key: &str) -> Result<&'v Vec<Value>> {
     value[key]
         .as_array()
         .with_context(|| format!("cargo metadata lacks '{key}'"))
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str> {
+/// A text that must be there.
+pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str> {
     value[key]
         .as_str()
         .with_context(|| format!("cargo metadata lacks '{key}'"))

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use crate::RealEngine;
+use crate::real_engine::of_this_user;
 use crate::ssh_server::put_script;
 
 /// Images that tests use.
@@ -66,12 +67,11 @@ impl EngineImage {
 
     /// Held while images are made: one at a time, over all test processes.
     fn lock() -> fs::File {
-        let lock = std::env::temp_dir().join("hermes-test-image.lock");
         let lock = fs::File::options()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(lock)
+            .open(of_this_user("image.lock"))
             .unwrap();
         lock.lock().unwrap();
         lock

@@ -26,3 +26,14 @@ fn built(path: &str) -> PathBuf {
     let directory = own.parent().and_then(Path::parent).unwrap();
     directory.join(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "run `cargo build --example no-such-program` in its crate first")]
+    fn a_program_that_was_not_built_is_told_with_the_way_to_build_it() {
+        helper_program("no-such-program");
+    }
+}

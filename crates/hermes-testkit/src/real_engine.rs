@@ -98,14 +98,21 @@ impl RealEngine {
 }
 
 fn podman_settings() -> PathBuf {
-    let path = std::env::temp_dir().join("hermes-test-podman.conf");
-    if !path.exists() {
+    let path = of_this_user("podman.conf");
+    // Another version of these tests may have left another text.
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(PODMAN_SETTINGS) {
         // Whoever else is just writing it writes the same.
         let staged = tempfile::NamedTempFile::new_in(std::env::temp_dir()).unwrap();
         std::fs::write(staged.path(), PODMAN_SETTINGS).unwrap();
         staged.persist(&path).unwrap();
     }
     path
+}
+
+/// A file that all tests of this user share; one of another user could not be written or read.
+pub(crate) fn of_this_user(name: &str) -> PathBuf {
+    let uid = rustix::process::geteuid().as_raw();
+    std::env::temp_dir().join(format!("hermes-test-{uid}-{name}"))
 }
 
 /// Removes the containers with a label when a test ends, however it ends.

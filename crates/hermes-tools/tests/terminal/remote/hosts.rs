@@ -96,6 +96,9 @@ impl Transport for TestHost {
             }
             Kind::NoProc => {
                 let hide = "mount -t tmpfs none /proc && exec \"$@\"";
+                // Only root may mount without a namespace of users, and may not be allowed one.
+                let is_root = rustix::process::geteuid().is_root();
+                args.extend((!is_root).then(|| OsString::from("--map-root-user")));
                 args.extend(["-m", "sh", "-c", hide, "sh"].map(OsString::from));
                 ("/usr/bin/unshare".into(), "/usr/bin:/bin".into())
             }
