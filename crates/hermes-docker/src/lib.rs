@@ -14,6 +14,7 @@ mod drift;
 mod engine;
 mod engine_words;
 mod error;
+mod exec_stream;
 mod extra_args;
 mod host;
 mod host_access;

@@ -98,6 +98,14 @@ impl<'a> Pass<'a> {
     }
 
     fn all(mut self) -> usize {
+        // Quick questions can wait as well; slow ones are asked beside the first command.
+        if self.host.engine.socket().is_some() {
+            let waiting = Instant::now();
+            if !self.sweep.is_none_or(Sweep::may_remove) {
+                return 0;
+            }
+            self.deadline += waiting.elapsed();
+        }
         self.look_at_exited();
         self.look_at_unstarted();
         self.look_at_ownerless();

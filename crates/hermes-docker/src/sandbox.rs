@@ -23,7 +23,9 @@ use super::queries::Presence;
 use super::reaper::parse_time;
 use super::session_env::session_variables;
 use super::usage::Usage;
-use hermes_terminal::remote::{Launch, SessionVariable, Transport, TransportError, Trouble};
+use hermes_terminal::remote::{
+    Connection, Launch, SessionVariable, Transport, TransportError, Trouble,
+};
 
 /// How long a name may be held by a container that is going away.
 const NAME_PATIENCE: Duration = Duration::from_secs(10);
@@ -394,6 +396,15 @@ impl Transport for DockerSandbox {
                 .into_iter()
                 .collect(),
         })
+    }
+
+    /// Over the socket of the engine, if there is one.
+    fn connect(&self, argv: &[&str]) -> Connection {
+        let container = self.container();
+        match (self.host.engine.socket(), container) {
+            (Some(socket), Some(container)) => socket.exec(&container.id, argv),
+            _ => Connection::Unavailable,
+        }
     }
 
     fn diagnose(&self, exit_code: Option<i32>, stderr: &str) -> Trouble {

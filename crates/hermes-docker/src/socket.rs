@@ -52,11 +52,11 @@ impl Reply {
 }
 
 /// A request to a daemon.
-struct Request<'a> {
-    method: &'a str,
-    path: &'a str,
-    body: Option<&'a Value>,
-    limit: Duration,
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) body: Option<&'a Value>,
+    pub(crate) limit: Duration,
 }
 
 impl EngineSocket {
@@ -88,6 +88,10 @@ impl EngineSocket {
         };
         let is_socket = hermes_fs::metadata(&socket).is_ok_and(|meta| meta.file_type().is_socket());
         (socket.is_absolute() && is_socket).then_some(Self(socket))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// The containers with all these labels, in any state or in one.
@@ -161,7 +165,7 @@ impl EngineSocket {
         })
     }
 
-    fn get(&self, path: &str) -> Option<Value> {
+    pub(crate) fn get(&self, path: &str) -> Option<Value> {
         let reply = self.exchange(&Request {
             method: "GET",
             path,
@@ -171,7 +175,7 @@ impl EngineSocket {
         (reply.status == 200).then(|| reply.json())?
     }
 
-    fn exchange(&self, request: &Request<'_>) -> Option<Reply> {
+    pub(crate) fn exchange(&self, request: &Request<'_>) -> Option<Reply> {
         let answer = self.answer(request).ok()?;
         let split = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
         let head = String::from_utf8_lossy(answer.get(..split)?);
@@ -209,7 +213,7 @@ impl EngineSocket {
 }
 
 /// A request as it is sent.
-fn text_of(request: &Request<'_>, version: &str, headers: &str) -> Vec<u8> {
+pub(crate) fn text_of(request: &Request<'_>, version: &str, headers: &str) -> Vec<u8> {
     let Request { method, path, .. } = request;
     let mut text = format!("{method} {path} {version}\r\nHost: docker\r\n{headers}");
     let body = request.body.map(Value::to_string).unwrap_or_default();
@@ -223,7 +227,7 @@ fn text_of(request: &Request<'_>, version: &str, headers: &str) -> Vec<u8> {
 }
 
 /// Whether an id or a name can stand in an address as it is.
-fn is_plain(reference: &str) -> bool {
+pub(crate) fn is_plain(reference: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !reference.is_empty() && reference.bytes().all(plain)
 }

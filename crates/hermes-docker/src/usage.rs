@@ -35,8 +35,7 @@ impl Usage {
         if written.is_some_and(|before| before.elapsed() < SPARING) {
             return;
         }
-        let now = Timestamp::now().to_string();
-        match hermes_fs::write_atomic(&stamp(&self.directory), now.as_bytes(), 0o600) {
+        match hermes_fs::touch(&stamp(&self.directory), 0o600) {
             Ok(()) => *written = Some(Instant::now()),
             // Before the first use there is no directory yet.
             Err(error) => {

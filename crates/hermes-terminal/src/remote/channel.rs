@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use hermes_proc::Wake;
 use memchr::memmem;
 
-use super::client::{Client, Ready, read_once};
+use super::client::{Client, NotStarted, Ready};
 use super::hello::Hello;
+use super::hunt::pids_of;
 use super::program::{arguments, loop_program};
+use super::record::{fields_of, find_end};
 use super::transport::{Transport, TransportError};
 use crate::shell::ShellKind;
 use crate::shell::report::report_nonce;
@@ -25,7 +27,13 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) struct Channel {
     pub(super) client: Client,
     pub(super) hello: Arc<Hello>,
+    /// Whether a guard stands before the loop.
+    pub(super) is_guarded: bool,
     key: String,
+    /// With a number, the word behind the command of that number.
+    end: String,
+    /// The number of the next command.
+    next: u64,
     pub(super) control: Vec<u8>,
     pub(super) chunk: Vec<u8>,
     /// The word behind which the loop says whether anything of the last command is left.
@@ -50,45 +58,94 @@ impl Channel {
     /// Starts a client and waits for the greeting.
     pub(super) fn open(
         transport: &dyn Transport,
-        kind: ShellKind,
+        (kind, is_guarded): (ShellKind, bool),
         limit: Duration,
         interrupts: &[&Wake],
     ) -> Result<Self, NotOpened> {
-        let program = loop_program(kind);
-        let launch = transport
-            .launch(&arguments(kind, &program))
-            .map_err(NotOpened::Refused)?;
-        let client = Client::start(launch)
-            .map_err(|error| NotOpened::Refused(TransportError::missing(error)))?;
-        let nonce = report_nonce();
+        let program = loop_program(kind, is_guarded);
+        let client = match Client::start(transport, &arguments(kind, &program)) {
+            Ok(client) => client,
+            Err(NotStarted::Failed(error)) => return Err(NotOpened::Refused(error)),
+            Err(NotStarted::Refused(said)) => {
+                return Err(NotOpened::Ended {
+                    code: Some(1),
+                    said,
+                });
+            }
+        };
+        let (nonce, end) = (report_nonce(), report_nonce());
         let mut opening = Opening {
             client,
             control: Vec::new(),
             output: Vec::new(),
             chunk: vec![0; CHUNK],
         };
-        opening.client.send(format!("{nonce}\n").as_bytes());
+        opening.client.send(format!("{nonce} {end}\n").as_bytes());
         let hello = opening.wait_for(&nonce, limit, interrupts)?;
         if !hello.is_new_enough() {
             return Err(NotOpened::OldShell);
         }
-        Ok(Self {
+        let mut channel = Self {
             client: opening.client,
             hello: Arc::new(hello),
+            is_guarded,
             key: nonce,
+            end,
+            next: 0,
             control: opening.control,
             chunk: opening.chunk,
             asked: None,
-        })
+        };
+        if is_guarded {
+            let pid = channel.hello.pid;
+            channel.client.send(format!("own {pid}\n").as_bytes());
+        }
+        Ok(channel)
     }
 
-    pub(super) fn request(&mut self, bytes: &[u8]) {
-        self.client.send(format!("{} ", self.key).as_bytes());
-        self.client.send(bytes);
+    /// Sends a request and gives the word that will stand behind its command.
+    pub(super) fn request(&mut self, bytes: &[u8]) -> String {
+        let number = self.next;
+        self.next += 1;
+        let mut request = format!("{} {number} ", self.key).into_bytes();
+        request.extend_from_slice(bytes);
+        self.pass_on(&request);
+        format!("{}{number}", self.end)
+    }
+
+    /// Sends something to the loop, past the guard if there is one; in one piece, because each piece
+    /// takes a way of its own.
+    fn pass_on(&mut self, request: &[u8]) {
+        if self.is_guarded {
+            let mut line = format!("to {}\n", request.len()).into_bytes();
+            line.extend_from_slice(request);
+            self.client.send(&line);
+        } else {
+            self.client.send(request);
+        }
+    }
+
+    /// Ends the channel in good order: what its commands left goes on.
+    pub(super) fn say_goodbye(mut self) {
+        self.client.send(b"bye\n");
+        self.client.end_input();
+    }
+
+    /// Asks the guard to look for processes and to signal them; the answer comes as a record.
+    pub(super) fn ask_guard(&mut self, line: &str) {
+        self.client.send(line.as_bytes());
+    }
+
+    /// The answer of the guard to the question `id`, if it has come.
+    pub(super) fn guards_answer(&mut self, id: u64) -> Option<Vec<u32>> {
+        let (fields, range) = fields_of(&self.control, &self.key, "pids", 1)?;
+        let text = String::from_utf8_lossy(fields.first()?).into_owned();
+        self.control.drain(range);
+        Some(pids_of(text.strip_prefix(&format!("{id} "))?))
     }
 
     pub(super) fn read_control(&mut self) {
-        let bytes = read_once(&mut self.client.errors, &mut self.chunk);
+        let bytes = self.client.take_errors(&mut self.chunk);
         self.control.extend_from_slice(bytes);
     }
 
@@ -99,8 +156,9 @@ impl Channel {
         let first = if took < SHORT { pid } else { 0 };
         let nonce = report_nonce();
         self.control.clear();
-        self.client
-            .send(format!("{} check {nonce} {pid} {first}\n", self.key).as_bytes());
+        let (key, next) = (&self.key, self.next);
+        let line = format!("{key} {next} check {nonce} {pid} {first}\n");
+        self.pass_on(line.as_bytes());
         self.asked = Some(nonce);
     }
 
@@ -123,13 +181,16 @@ impl Channel {
             }
             if ready.output {
                 // Nobody's output. It would be dropped anyway, but must not fill the pipe.
-                read_once(&mut self.client.output, &mut self.chunk);
+                self.client.take_output(&mut self.chunk);
             }
             if ready.control {
                 self.read_control();
             }
-            let is_gone = self.client.output.is_none() || self.client.errors.is_none();
-            if ready.exit || is_gone {
+            if ready.exit || self.client.is_closed() {
+                return false;
+            }
+            // A shell that waited and ended has taken its number with it.
+            if find_end(&self.control, &format!("{}{}", self.end, self.next)).is_some() {
                 return false;
             }
             let Some(nonce) = &self.asked else {
@@ -197,12 +258,12 @@ impl Opening {
 
     fn read(&mut self, ready: &Ready) {
         if ready.control {
-            let bytes = read_once(&mut self.client.errors, &mut self.chunk);
+            let bytes = self.client.take_errors(&mut self.chunk);
             self.control.extend_from_slice(bytes);
         }
         if ready.output {
             // Container engines say here that a program was not found.
-            let bytes = read_once(&mut self.client.output, &mut self.chunk);
+            let bytes = self.client.take_output(&mut self.chunk);
             let room = MOST_SAID.saturating_sub(self.output.len());
             self.output
                 .extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());

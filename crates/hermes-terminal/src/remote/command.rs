@@ -26,7 +26,7 @@ impl RemoteHost {
         let session = command.session;
         self.ensure_login(session, command.interrupt, command.shutdown)
             .map_err(|error| not_run(&error))?;
-        self.ready_control();
+        self.ready_guard(command.input);
         let state = session.snapshot();
         let directory = requested_directory(command.workdir, &state.cwd);
         let execution = Execution {

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_proc::{KillTiming, PollSet};
+use hermes_proc::KillTiming;
 
-use super::client::{Client, read_once};
+use super::client::Client;
+use super::hunt::{Hunt, Killed, Unreachable, pids_of};
 use super::program::{arguments, control_program};
 use super::transport::Transport;
 use crate::lock::lock;
@@ -26,13 +27,6 @@ const SECOND_ATTEMPT: Duration = Duration::from_secs(10);
 const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
 /// The same for one that was too slow before.
 const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Killed {
-    pub(super) survivors: Vec<u32>,
-    pub(super) is_certain: bool,
-    pub(super) forced: bool,
-}
 
 /// The channel, and the loops it looks after.
 #[derive(Debug, Default)]
@@ -59,10 +53,6 @@ enum Link {
     Open(Connection),
 }
 
-/// The other side did not answer.
-#[derive(Debug)]
-struct Unreachable;
-
 impl Control {
     /// Looks after the commands of a loop from now on.
     pub(super) fn own(&self, pid: u32) {
@@ -81,7 +71,7 @@ impl Control {
     /// that failed a moment ago it is not tried again at once.
     pub(super) fn wants_opening(&self, kind: ShellKind) -> bool {
         let mut state = lock(&self.state);
-        let wants = match &state.link {
+        let wants = match &mut state.link {
             Link::Opening => false,
             Link::Open(connection) => connection.has_ended(),
             Link::Closed => state
@@ -155,11 +145,12 @@ impl Control {
                 state.last_id += 1;
                 state.last_id
             };
-            let hunt = Hunt {
-                control: self,
+            let mut ask = |line: &str| self.ask(id, line, deadline);
+            let mut hunt = Hunt {
                 id,
                 seeds,
                 deadline,
+                ask: &mut ask,
             };
             match hunt.run(timing, &mut killed) {
                 Ok(()) => {
@@ -238,52 +229,6 @@ impl State {
     }
 }
 
-struct Hunt<'a> {
-    control: &'a Control,
-    id: u64,
-    seeds: &'a str,
-    deadline: Instant,
-}
-
-impl Hunt<'_> {
-    fn run(&self, timing: KillTiming, killed: &mut Killed) -> Result<(), Unreachable> {
-        killed.survivors = self.signal("TERM")?;
-        let grace_ends = (Instant::now() + timing.grace).min(self.deadline);
-        self.watch(killed, grace_ends)?;
-        if killed.survivors.is_empty() || !timing.force {
-            return Ok(());
-        }
-        killed.forced = true;
-        while !killed.survivors.is_empty() && Instant::now() < self.deadline {
-            // Someone who forks faster than we look is found in the next round.
-            killed.survivors = self.signal("KILL")?;
-            let next = Instant::now() + Duration::from_millis(100);
-            self.watch(killed, next.min(self.deadline))?;
-        }
-        Ok(())
-    }
-
-    /// Looks until nobody is left or the time is over.
-    fn watch(&self, killed: &mut Killed, until: Instant) -> Result<(), Unreachable> {
-        let mut pause = Duration::from_millis(5);
-        while !killed.survivors.is_empty() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            std::thread::sleep(pause.min(left));
-            pause = (pause * 2).min(Duration::from_millis(50));
-            killed.survivors = self.signal("0")?;
-        }
-        Ok(())
-    }
-
-    fn signal(&self, signal: &str) -> Result<Vec<u32>, Unreachable> {
-        let line = format!("signal {} {signal} {}\n", self.id, self.seeds);
-        self.control.ask(self.id, &line, self.deadline)
-    }
-}
-
 /// The client of the control program.
 #[derive(Debug)]
 struct Connection {
@@ -294,8 +239,7 @@ struct Connection {
 impl Connection {
     fn open(transport: &dyn Transport, kind: ShellKind, limit: Duration) -> Option<Self> {
         let program = control_program(kind);
-        let launch = transport.launch(&arguments(kind, &program)).ok()?;
-        let client = Client::start(launch).ok()?;
+        let client = Client::start(transport, &arguments(kind, &program)).ok()?;
         let mut connection = Self {
             client,
             heard: Vec::new(),
@@ -303,19 +247,13 @@ impl Connection {
         connection.line("ready", limit).map(|_| connection)
     }
 
-    fn has_ended(&self) -> bool {
-        self.client.child.has_ended()
+    fn has_ended(&mut self) -> bool {
+        self.client.has_ended()
     }
 
     fn answer(&mut self, head: &str, limit: Duration) -> Option<Vec<u32>> {
         let line = self.line(head, limit)?;
-        let pids = line.strip_prefix(head).unwrap_or_default();
-        Some(
-            pids.split_whitespace()
-                // A group is told by its leader behind a minus.
-                .filter_map(|pid| pid.trim_start_matches('-').parse().ok())
-                .collect(),
-        )
+        Some(pids_of(line.strip_prefix(head).unwrap_or_default()))
     }
 
     /// Waits for a line that begins like this; others are dropped.
@@ -338,13 +276,16 @@ impl Connection {
                 return None;
             }
             self.client.push();
-            let mut set = PollSet::new();
-            set.readable([self.client.output.as_ref()?]);
-            set.writable(self.client.blocked_input());
             // What goes wrong here shows as silence.
-            drop(set.wait(left));
-            let bytes = read_once(&mut self.client.output, &mut chunk);
+            let ready = self.client.poll(left, &[]).ok()?;
+            if ready.control {
+                self.client.take_errors(&mut chunk);
+            }
+            let bytes = self.client.take_output(&mut chunk);
             self.heard.extend_from_slice(bytes);
+            if ready.exit && !ready.output {
+                return None;
+            }
         }
     }
 
@@ -365,14 +306,19 @@ impl Connection {
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let mut set = PollSet::new();
-            let exit = set.readable([&self.client.child]);
-            set.writable(self.client.blocked_input());
-            let polled = set.wait(left);
-            let has_ended = set.is_ready(&exit);
-            // One that does not end by itself is ended with the value.
-            if has_ended || left.is_zero() || polled.is_err() {
+            let Ok(ready) = self.client.poll(left, &[]) else {
                 return;
+            };
+            // One that does not end by itself is ended with the value.
+            if ready.exit || left.is_zero() {
+                return;
+            }
+            let mut chunk = [0; 1024];
+            if ready.output {
+                self.client.take_output(&mut chunk);
+            }
+            if ready.control {
+                self.client.take_errors(&mut chunk);
             }
             self.client.push();
         }

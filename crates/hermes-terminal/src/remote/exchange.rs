@@ -1,19 +1,25 @@
 //! One command through one channel: what is told, what comes back, and when it is over.
 //!
-//! A loop over descriptors without a thread. It kills nothing itself: whoever calls does, and then
-//! collects what is left.
+//! A loop over descriptors without a thread. What is to be ended is ended through the guard of the
+//! channel, or by whoever calls, who then collects what is left.
 
 use std::time::{Duration, Instant};
 
+use hermes_proc::KillTiming;
 use memchr::memmem;
 
 use super::channel::Channel;
-use super::client::{Ready, read_once};
+use super::client::Ready;
+use super::hunt::{Hunt, Killed, Unreachable};
 use super::marked_output::MarkedOutput;
 use super::record::{Started, find_end};
 use super::request::{Execution, Nonces};
 use crate::shell::report;
 
+/// A channel has one command at a time, and a command one kill.
+const ONE_HUNT: u64 = 1;
+/// How long one answer of the guard may take.
+const ANSWER_LIMIT: Duration = Duration::from_millis(1_500);
 /// Output that pauses for this long after its command was ended by force is over.
 const SILENCE: Duration = Duration::from_millis(300);
 /// What never pauses is not listened to for longer than this.
@@ -56,8 +62,12 @@ pub(super) struct Conversation<'a> {
     execution: &'a Execution<'a>,
     nonces: &'a Nonces,
     channel: &'a mut Channel,
+    /// The word behind the command.
+    end: String,
     output: MarkedOutput,
     known: Known,
+    /// What the guard has answered and nobody has taken yet.
+    answers: Vec<Vec<u32>>,
 }
 
 impl<'a> Conversation<'a> {
@@ -68,7 +78,7 @@ impl<'a> Conversation<'a> {
         channel: &'a mut Channel,
     ) -> Self {
         channel.control.clear();
-        channel.request(request);
+        let end = channel.request(request);
         if !execution.input.is_empty() {
             channel.client.send(execution.input);
             channel.client.end_input();
@@ -76,8 +86,10 @@ impl<'a> Conversation<'a> {
         Self {
             execution,
             nonces,
+            output: MarkedOutput::new(&nonces.of_loop, &end),
             channel,
-            output: MarkedOutput::new(&nonces.of_loop),
+            end,
+            answers: Vec::new(),
             known: Known::default(),
         }
     }
@@ -113,6 +125,56 @@ impl<'a> Conversation<'a> {
 
     pub(super) fn pid(&self) -> Option<u32> {
         self.known.started.as_ref().map(|started| started.pid)
+    }
+
+    /// Ends the processes that belong to `seeds` through the guard of the channel; `None` if it has
+    /// none or it does not answer. What they print meanwhile is taken.
+    pub(super) fn kill(
+        &mut self,
+        seeds: &str,
+        timing: KillTiming,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> Option<Killed> {
+        if !self.channel.is_guarded {
+            return None;
+        }
+        let deadline = Instant::now() + timing.timeout;
+        let mut killed = Killed::default();
+        let mut ask = |line: &str| self.ask_guard(line, deadline, sink);
+        let mut hunt = Hunt {
+            id: ONE_HUNT,
+            seeds,
+            deadline,
+            ask: &mut ask,
+        };
+        hunt.run(timing, &mut killed).ok()?;
+        killed.is_certain = true;
+        let forget = format!("forget {ONE_HUNT}\n");
+        self.channel.ask_guard(&forget);
+        Some(killed)
+    }
+
+    fn ask_guard(
+        &mut self,
+        line: &str,
+        deadline: Instant,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> Result<Vec<u32>, Unreachable> {
+        let deadline = deadline.min(Instant::now() + ANSWER_LIMIT);
+        self.answers.clear();
+        self.channel.ask_guard(line);
+        loop {
+            if let Some(pids) = self.answers.pop() {
+                return Ok(pids);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let ready = self.channel.client.poll(left, &[]);
+            let ready = ready.map_err(|_| Unreachable)?;
+            if left.is_zero() || (ready.exit && !ready.control) {
+                return Err(Unreachable);
+            }
+            self.exchange_pieces(&ready, sink);
+        }
     }
 
     /// The command has been killed: takes what is still on the way.
@@ -168,7 +230,7 @@ impl<'a> Conversation<'a> {
         }
         if ready.output {
             let Channel { client, chunk, .. } = &mut *self.channel;
-            let bytes = read_once(&mut client.output, chunk);
+            let bytes = client.take_output(chunk);
             self.output.push(bytes, sink);
         }
         if ready.control {
@@ -178,6 +240,10 @@ impl<'a> Conversation<'a> {
     }
 
     fn look(&mut self) {
+        // First: behind them may stand the end of the command, and all before it is its report.
+        while let Some(pids) = self.channel.guards_answer(ONE_HUNT) {
+            self.answers.push(pids);
+        }
         let control = &mut self.channel.control;
         let known = &mut self.known;
         if known.started.is_none() {
@@ -192,7 +258,7 @@ impl<'a> Conversation<'a> {
                 known.started = Some(started);
             }
         }
-        if let Some((status, range)) = find_end(control, &self.nonces.of_loop) {
+        if let Some((status, range)) = find_end(control, &self.end) {
             let rest = control.split_off(range.end);
             control.truncate(range.start);
             known.report = std::mem::replace(control, rest);

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use hermes_proc::{KillTiming, Wake, wait_for_any};
 
 use super::channel::{Channel, NotOpened};
-use super::control::{Control, Killed};
+use super::control::Control;
 use super::error::RemoteError;
 use super::exchange::{Conversation, Known, Over};
 use super::hello::Hello;
+use super::hunt::Killed;
 use super::pool::{Pool, Slot};
 use super::request::{Execution, Nonces};
 use super::settings::RemoteSettings;
@@ -174,7 +175,9 @@ impl RemoteHost {
         }
         // Without a word from its shell, everything under the loop is meant.
         let seeds = format!("{}:-", conversation.pid().unwrap_or(hello.pid));
-        let killed = self.kill_tree(&seeds, execution.kill_timing(), hello.kind);
+        let timing = execution.kill_timing();
+        let killed = conversation.kill(&seeds, timing, sink);
+        let killed = killed.unwrap_or_else(|| self.kill_tree(&seeds, timing, hello.kind));
         conversation.after_kill(sink);
         (over, Some(killed), conversation.finish(sink))
     }
@@ -184,9 +187,9 @@ impl RemoteHost {
             .kill(seeds, timing, self.transport.as_ref(), kind)
     }
 
-    /// Opens the control channel without keeping anyone waiting. It has to be there before the
-    /// first
-    /// command: once that has used up all processes there may be, nothing can be opened any more.
+    /// Opens the control channel without keeping anyone waiting. Where a command has no guard it has
+    /// to be there before: once the command has used up all processes there may be, nothing can be
+    /// opened any more.
     fn open_control_beside(self: &Arc<Self>, kind: ShellKind) {
         if !self.control.wants_opening(kind) {
             return;
@@ -202,6 +205,13 @@ impl RemoteHost {
             tracing::warn!(%error, "no thread for the control channel");
             // The next kill opens it.
             self.control.close();
+        }
+    }
+
+    /// Waits until the command that reads `input` can be ended, whatever it does.
+    pub(super) fn ready_guard(self: &Arc<Self>, input: &[u8]) {
+        if !is_guarded(self.shell_kind(), input) {
+            self.ready_control();
         }
     }
 
@@ -248,18 +258,23 @@ impl RemoteHost {
                 self.transport.ensure()?;
             }
             let kind = lock(&self.shell).kind;
-            self.open_control_beside(kind);
+            let is_guarded = is_guarded(kind, execution.input);
+            if !is_guarded {
+                self.open_control_beside(kind);
+            }
             let opened = Channel::open(
                 self.transport.as_ref(),
-                kind,
+                (kind, is_guarded),
                 self.settings.open_limit,
                 execution.interrupts,
             );
             let trouble = match opened {
                 Ok(channel) => {
-                    self.control.own(channel.hello.pid);
-                    // In case the first attempt was made for another shell.
-                    self.open_control_beside(channel.hello.kind);
+                    if !is_guarded {
+                        self.control.own(channel.hello.pid);
+                        // In case the first attempt was made for another shell.
+                        self.open_control_beside(channel.hello.kind);
+                    }
                     return Ok(channel);
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
@@ -361,8 +376,11 @@ impl RemoteHost {
 
     /// Ends a channel. What its commands left behind goes on.
     fn close(&self, channel: Channel) {
-        self.control.free(channel.hello.pid);
-        drop(channel);
+        if channel.is_guarded {
+            channel.say_goodbye();
+        } else {
+            self.control.free(channel.hello.pid);
+        }
     }
 
     /// Closes everything; what runs in the background goes on.
@@ -413,6 +431,11 @@ impl RemoteHost {
     fn touch(&self) {
         *lock(&self.activity) = Instant::now();
     }
+}
+
+/// Whether the channel of a command has a guard of its own.
+fn is_guarded(kind: ShellKind, input: &[u8]) -> bool {
+    kind == ShellKind::Bash && input.is_empty()
 }
 
 impl Drop for RemoteHost {

@@ -1,6 +1,6 @@
 //! The output stream of a channel, cut to what belongs to one command.
 //!
-//! The loop prints a word before and after each command. What stands before the first (late output of
+//! The command's shell prints a word before the command, the loop another one behind it. What stands before the first (late output of
 //! something an earlier command left) is dropped; the second tells that nothing more will come.
 
 use memchr::memmem;
@@ -23,10 +23,11 @@ enum Position {
 }
 
 impl MarkedOutput {
-    pub(super) fn new(nonce: &str) -> Self {
+    /// The words, each with a letter of its own behind it.
+    pub(super) fn new(begin: &str, end: &str) -> Self {
         Self {
-            begin: format!("{nonce}b").into_bytes(),
-            end: format!("{nonce}e").into_bytes(),
+            begin: format!("{begin}b").into_bytes(),
+            end: format!("{end}e").into_bytes(),
             held: Vec::new(),
             position: Position::Before,
         }
@@ -83,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(pieces: &[&[u8]]) -> (Vec<u8>, bool) {
-        let mut output = MarkedOutput::new("nX");
+        let mut output = MarkedOutput::new("nX", "nX");
         let mut got = Vec::new();
         for piece in pieces {
             output.push(piece, &mut |bytes| got.extend_from_slice(bytes));

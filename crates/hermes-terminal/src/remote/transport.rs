@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use hermes_secret::SecretString;
 
+use super::stream::RemoteStream;
+
 /// A host where commands run, reached through a client program on this machine.
 pub trait Transport: Send + Sync {
     /// Makes sure that programs can be started there: creates, starts or connects to it. Does
@@ -17,6 +19,11 @@ pub trait Transport: Send + Sync {
     /// The client on this machine that runs `argv` there, with the client's standard streams as the
     /// program's. Only valid after [`Transport::ensure`].
     fn launch(&self, argv: &[&str]) -> Result<Launch, TransportError>;
+
+    /// The same without a client, where that is possible.
+    fn connect(&self, _argv: &[&str]) -> Connection {
+        Connection::Unavailable
+    }
 
     /// What it means that a client ended before the program there said that it had started.
     /// `stderr` is what the client itself printed.
@@ -47,6 +54,16 @@ pub trait Transport: Send + Sync {
 pub struct SessionVariable {
     pub name: String,
     pub value: SecretString,
+}
+
+/// A program there without a client on this machine.
+#[derive(Debug)]
+pub enum Connection {
+    Stream(RemoteStream),
+    /// The other side refused, in the words that its client would print.
+    Refused(String),
+    /// There is no such way, or it does not work: a client is needed.
+    Unavailable,
 }
 
 /// A client to start on this machine.

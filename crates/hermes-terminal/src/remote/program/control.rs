@@ -96,7 +96,7 @@ case $e in "$1":*) ;; *) k="$k$e ";; esac
 done
 o=$k
 }
-printf 'ready\n'
+@ready@
 while IFS=' ' read -r v d s q; do
 case $v in
 own) own "$d";;
@@ -107,7 +107,8 @@ if [ -z "$k" ]; then k=" $q "; fi
 members
 case $s in 0) ;; *) for p in $l; do send $s $p; done;; esac
 eval "k_$d=\$k"
-printf '%s%s\n' "$d" "$l";;
+@answer@;;
+@pass_on@
 forget) unset "k_$d";;
 bye) exit 0;;
 esac
@@ -133,15 +134,40 @@ case $l in ' ') exit 0;; esac
 done
 "#;
 
-/// The control program for a kind of shell. A shell that can neither sleep nor wait without starting
-/// a process looks at the process table instead, which takes a moment as well.
+/// The control program for a kind of shell.
 pub(in crate::remote) fn control_program(kind: ShellKind) -> String {
+    signalling_program(kind, &ALONE)
+}
+
+/// A program that signals processes. A shell that can neither sleep nor wait without starting
+/// a process looks at the process table instead, which takes a moment as well.
+pub(super) fn signalling_program(kind: ShellKind, speech: &Speech) -> String {
     let (never, pause) = match kind {
         ShellKind::Bash => ("exec 104<> <(:)", "read -t 0.1 -u 104"),
         ShellKind::Posix => ("", "members; members"),
     };
-    Dialect::of(kind)
-        .fill(CONTROL)
+    let program = CONTROL
         .replace("@never@", never)
         .replace("@pause@", pause)
+        .replace("@ready@", speech.ready)
+        .replace("@answer@", speech.answer)
+        .replace("@pass_on@", speech.pass_on);
+    Dialect::of(kind).fill(&program)
 }
+
+/// How the program speaks to whoever asks.
+pub(super) struct Speech {
+    /// Says that it has begun.
+    pub(super) ready: &'static str,
+    /// Answers the question `$d` with the processes `$l`.
+    pub(super) answer: &'static str,
+    /// One more verb, or nothing.
+    pub(super) pass_on: &'static str,
+}
+
+/// The program of a channel of its own, which answers with lines.
+const ALONE: Speech = Speech {
+    ready: "printf 'ready\\n'",
+    answer: "printf '%s%s\\n' \"$d\" \"$l\"",
+    pass_on: "",
+};

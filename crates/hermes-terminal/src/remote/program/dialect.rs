@@ -18,6 +18,8 @@ pub(in crate::remote) struct Dialect {
     pub(super) name: &'static str,
     /// Options of a shell that reads no start-up file.
     pub(super) plain: &'static str,
+    /// Reads the line of a request into `REPLY`.
+    pub(super) read_request: &'static str,
     /// Prints the exported variables.
     pub(super) exports: &'static str,
     /// Prints the version.
@@ -33,6 +35,7 @@ const BASH: Dialect = Dialect {
     shell: "\"$BASH\"",
     name: "bash",
     plain: "--noprofile --norc",
+    read_request: "read -r -u 105 REPLY",
     exports: "declare -px",
     version: "\"$BASH_VERSION\"",
     read_stat: "_h_x=; read -r -N 4096 _h_x <\"$_h_d/stat\"",
@@ -45,6 +48,7 @@ const POSIX: Dialect = Dialect {
     shell: "sh",
     name: "sh",
     plain: "",
+    read_request: "read -r REPLY <&8",
     exports: "export -p",
     version: "''",
     read_stat: "_h_x=; while IFS= read -r _h_y; do _h_x=\"$_h_x $_h_y\"; done <\"$_h_d/stat\"",
@@ -67,6 +71,7 @@ impl Dialect {
             .replace("@name@", self.name)
             .replace("@plain@", self.plain)
             .replace("@exports@", self.exports)
+            .replace("@read_request@", self.read_request)
             .replace("@version@", self.version)
             .replace("@read_stat@", self.read_stat)
     }

@@ -6,6 +6,7 @@
 
 mod control;
 mod dialect;
+mod guard;
 mod request_loop;
 
 pub(super) use control::control_program;

@@ -1,20 +1,29 @@
-//! The loop of a channel: reads a line, runs a shell for it, says how that ended.
+//! The loop of a channel: keeps a shell ready, lets it take a request, says how that ended.
 //!
-//! The loop itself never reads what a command's shell is told, and never runs anything of it: the
-//! shell takes it from the same pipe, by exact length. Should a shell end before it has read everything,
-//! the rest is not taken for a request: each begins with a word only the loop and Hermes know.
+//! The shell of a command is started before the command is known, because starting it takes longer
+//! than most commands. It waits for a line, takes what it has to do from the same pipe, by exact
+//! length, and becomes the command's shell; the loop waits for it and starts the next. The loop itself
+//! reads no request and never runs anything of one. Should a shell end before it has read everything,
+//! the rest is not taken for a request: each begins with a word that commands do not know and with the
+//! number of the shell it is meant for.
+//!
+//! In front of a loop of bash stands a guard, which passes requests on and can end what the loop has
+//! started. A channel whose command reads our input has none: the input goes straight to the command,
+//! whatever bytes it is made of.
 
 use super::Dialect;
+use super::guard::guard_program;
 use crate::shell::ShellKind;
 use crate::shell::quoting::quote;
 
-/// After a command the loop looks for what it left: whoever holds its output or is in its session. Who
-/// was started by the command has a number between the command's and the last one given out.
-/// Variables of the loop have names nobody exports: an exported one would reach every command.
+/// `_h_k` is the word before each request, `_h_z` with a number the word that ends the command of that
+/// number. Variables of the loop have names nobody exports: an exported one would reach every command.
 const LOOP: &str = r#"exec @control@>&2 2>/dev/null
-IFS= read -r _h_k || exit 0
+IFS=' ' read -r _h_k _h_z || exit 0
 _h_p=@prologue@
 _h_l=@launcher@
+_h_r=@server@
+@enter@
 _h_a=
 if command -v setsid >/dev/null; then _h_a=setsid; else set -m; fi
 {
@@ -26,53 +35,56 @@ printf '\0%s\0' "$HOME"
 @exports@
 printf '\0%s\0' "$_h_k"
 } >&@control@
-while IFS=' ' read -r _h_w _h_v _h_n _h_b _h_f; do
-if [ "$_h_w" != "$_h_k" ]; then exit 0; fi
-case $_h_v in
-run) printf %sb "$_h_n"
-$_h_a @shell@ @plain@ -c "$_h_p" @name@ @requests@<&0 0</dev/null 2>/dev/null
-_h_s=$?;;
-login) printf %sb "$_h_n"
-$_h_a @shell@ -l -c "$_h_p" @name@ @requests@<&0 0</dev/null 2>/dev/null
-_h_s=$?;;
-start) printf %sb "$_h_n"
-$_h_a @shell@ @plain@ -c "$_h_l" @name@ "$_h_p" "$_h_b" @requests@<&0 0</dev/null >/dev/null 2>&1
-_h_s=$?;;
-check) _h_s=idle
-[ -r /proc/self/stat ] || _h_s=busy
-_h_t=0
-read -r _h_d _h_d _h_d _h_d _h_t </proc/loadavg
-set --
-if [ "$_h_f" -gt 0 ] && [ "$_h_t" -ge "$_h_f" ]; then
-if [ $((_h_t-_h_f)) -lt 100 ]; then
-while [ $_h_f -le $_h_t ]; do set -- "$@" $_h_f; _h_f=$((_h_f+1)); done
-else
-for _h_d in /proc/[0-9]*; do
-_h_d=${_h_d#/proc/}
-if [ $_h_d -ge $_h_f ] && [ $_h_d -le $_h_t ]; then set -- "$@" $_h_d; fi
-done
-fi
-else
-for _h_d in /proc/[0-9]*; do set -- "$@" ${_h_d#/proc/}; done
-fi
-for _h_d in "$@"; do
-_h_d=/proc/$_h_d
-if [ "$_h_d" = "/proc/$$" ] || [ ! -e "$_h_d" ]; then continue; fi
-if [ "$_h_d/fd/1" -ef "/proc/$$/fd/1" ] || [ "$_h_d/fd/2" -ef "/proc/$$/fd/1" ]; then _h_s=busy; break; fi
-@read_stat@
-_h_x=${_h_x##*) }
-set -- $_h_x
-case " $3 $4 " in *" $_h_b "*) case $1 in Z|X) ;; *) _h_s=busy; break;; esac;; esac
-done
-set --
-printf '\0%s\0%s\0' "$_h_n" "$_h_s" >&@control@
-continue;;
-*) exit 0;;
-esac
-printf %se "$_h_n"
-printf '\0%s\0end\0%s\0' "$_h_n" "$_h_s" >&@control@
+_h_c=0
+while :; do
+$_h_a @shell@ @plain@ -c "$_h_r" @name@ "$_h_k" "$_h_c" "$_h_p" "$_h_l" @requests@<&0 0</dev/null 2>/dev/null
+_h_s=$?
+printf %s%se "$_h_z" "$_h_c"
+printf '\0%s%s\0end\0%s\0' "$_h_z" "$_h_c" "$_h_s" >&@control@
+_h_c=$((_h_c+1))
 done
 "#;
+
+/// The guard reads our input and writes to the loop, which stays the process we know: should it end,
+/// so does the channel.
+const ENTER_GUARDED: &str = r#"_h_g=@guard@
+exec @requests@<&0
+coproc _h_q { exec @shell@ @plain@ -c "$_h_g" @name@ "$_h_k" 0<&@requests@ @requests@<&-; }
+eval "exec 0<&${_h_q[0]} ${_h_q[0]}<&- ${_h_q[1]}>&- @requests@<&-""#;
+
+/// What a shell does while it waits, on one line with its prologue; with the word and the number of
+/// its requests, the prologue and the launcher as arguments. When nothing can come any more, the loop
+/// has to end.
+///
+/// After a command the next shell looks for what it left: whoever holds its output or is in its
+/// session. Who was started by the command has a number between the command's and the last one given
+/// out. This happens in a subshell, so that the shell stays as it was started.
+const SERVER: &str = "\
+while :; do @read_request@ || { kill -KILL $PPID; exit 125; }; \
+set -- \"$1\" \"$2\" \"$3\" \"$4\" $REPLY; \
+if [ \"$5\" != \"$1\" ] || [ \"$6\" != \"$2\" ]; then kill -KILL $PPID; exit 125; fi; \
+case $7 in \
+check) ( _h_s=idle; _h_m=0; read -r _h_m _h_d </proc/self/stat || _h_s=busy; \
+_h_n=$8; _h_b=$9; shift 9; _h_f=$1; _h_t=0; \
+read -r _h_d _h_d _h_d _h_d _h_t </proc/loadavg; set --; \
+if [ \"$_h_f\" -gt 0 ] && [ \"$_h_t\" -ge \"$_h_f\" ]; then \
+if [ $((_h_t-_h_f)) -lt 100 ]; then \
+while [ $_h_f -le $_h_t ]; do set -- \"$@\" $_h_f; _h_f=$((_h_f+1)); done; \
+else for _h_d in /proc/[0-9]*; do _h_d=${_h_d#/proc/}; \
+if [ $_h_d -ge $_h_f ] && [ $_h_d -le $_h_t ]; then set -- \"$@\" $_h_d; fi; done; fi; \
+else for _h_d in /proc/[0-9]*; do set -- \"$@\" ${_h_d#/proc/}; done; fi; \
+for _h_d in \"$@\"; do case $_h_d in $$|$PPID|$_h_m) continue;; esac; \
+_h_d=/proc/$_h_d; if [ ! -e \"$_h_d\" ]; then continue; fi; \
+if [ \"$_h_d/fd/1\" -ef \"/proc/$$/fd/1\" ] || [ \"$_h_d/fd/2\" -ef \"/proc/$$/fd/1\" ]; then \
+_h_s=busy; break; fi; \
+@read_stat@; _h_x=${_h_x##*) }; set -- $_h_x; \
+case \" $3 $4 \" in *\" $_h_b \"*) case $1 in Z|X) ;; *) _h_s=busy; break;; esac;; esac; done; \
+printf '\\0%s\\0%s\\0' \"$_h_n\" \"$_h_s\" >&@control@ );; \
+run) printf %sb \"$8\"; set --; break;; \
+login) printf %sb \"$8\"; exec @shell@ -l -c \"$3\" @name@;; \
+start) printf %sb \"$8\"; exec @shell@ @plain@ -c \"$4\" @name@ \"$3\" \"$9\" >/dev/null;; \
+*) kill -KILL $PPID; exit 125;; \
+esac; done; ";
 
 /// What a command's shell does before the command, on one line, so that it is parsed before any
 /// alias or function of the session exists and so that lines are counted from the command's first.
@@ -91,7 +103,7 @@ LC_ALL=C IFS= builtin read -r -N $3 -u @requests@ REPLY || exit 125; builtin eva
 REPLY=$1; case $4 in *i*) exec 0<&@requests@;; esac; exec @requests@<&-; \
 case $4 in *e*) exec 2>&1;; esac; \
 case $5 in ?*) builtin kill -KILL $5;; esac; \
-builtin set --; builtin shopt -s expand_aliases; \
+builtin set --; SECONDS=0; builtin shopt -s expand_aliases; \
 builtin printf -v REPLY '' \"$REPLY\"; builtin eval \"$_\"";
 
 /// The same for other shells, where lengths are counted in lines: their `read` takes no more than
@@ -126,18 +138,25 @@ printf '%s\n' "$_h_s" >"$2.exit" ) &
 wait
 "#;
 
-pub(in crate::remote) fn loop_program(kind: ShellKind) -> String {
+/// The program of a channel; only bash can have a guard.
+pub(in crate::remote) fn loop_program(kind: ShellKind, is_guarded: bool) -> String {
     let dialect = Dialect::of(kind);
     let prologue = match kind {
         ShellKind::Bash => BASH_PROLOGUE,
         ShellKind::Posix => POSIX_PROLOGUE,
     };
-    let quoted = |template: &str| {
-        let text = quote(dialect.fill(template).as_bytes());
-        String::from_utf8_lossy(&text).into_owned()
+    let quoted = |text: &str| String::from_utf8_lossy(&quote(text.as_bytes())).into_owned();
+    let filled = |template: &str| quoted(&dialect.fill(template));
+    let enter = if is_guarded {
+        let guard = quoted(&guard_program());
+        dialect.fill(ENTER_GUARDED).replace("@guard@", &guard)
+    } else {
+        String::new()
     };
     dialect
         .fill(LOOP)
-        .replace("@prologue@", &quoted(prologue))
-        .replace("@launcher@", &quoted(LAUNCHER))
+        .replace("@prologue@", &filled(prologue))
+        .replace("@launcher@", &filled(LAUNCHER))
+        .replace("@server@", &filled(&format!("{SERVER}{prologue}")))
+        .replace("@enter@", &enter)
 }

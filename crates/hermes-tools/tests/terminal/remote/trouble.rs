@@ -82,21 +82,71 @@ fn a_loop_that_dies_takes_its_command_along(host: &RemoteWorld) {
     assert_eq!(host.world.output("echo again"), "again");
 }
 
+/// The processes below one, whose arguments hold this text.
+fn below(parent: u32, text: &str) -> Vec<u32> {
+    let output = Command::new("pgrep")
+        .args(["-P", &parent.to_string(), "-f", text])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    printed
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
+
+#[test]
+fn a_guard_that_dies_is_replaced() {
+    let host = super::hosts::bash();
+    host.world.run("true");
+    let guards = || -> Vec<u32> {
+        let channels = clients("hello").into_iter();
+        channels
+            .flat_map(|channel| below(channel, "members"))
+            .collect()
+    };
+    for _ in 0..2 {
+        let sleep = format!("sleep {}.83", std::process::id() % 100_000 + 3000);
+        let command = format!("setsid {sleep} & wait");
+        let result = std::thread::scope(|scope| {
+            let run = scope.spawn(|| host.world.call(json!({"command": command, "timeout": 2})));
+            eventually("it runs", || host.is_running(&sleep));
+            let found = guards();
+            assert_eq!(found.len(), 1, "{found:?}");
+            kill(found[0]);
+            run.join().unwrap()
+        });
+        assert_eq!(result["exit_code"], 124, "{result}");
+        assert!(!host.is_running(&sleep));
+    }
+    for guard in guards() {
+        kill(guard);
+    }
+    assert_eq!(host.world.output("echo again"), "again");
+}
+
 #[test]
 fn control_that_dies_is_replaced() {
     let host = super::hosts::bash();
     host.world.run("true");
+    let sleep = format!("sleep {}.84", std::process::id() % 100_000 + 3000);
+    let start = json!({"command": format!("setsid {sleep} & wait"), "background": true});
     for _ in 0..2 {
-        for client in clients("members()") {
-            kill(client);
-        }
-        let result = host
-            .world
-            .call(json!({"command": "setsid sleep 4242 & wait", "timeout": 1}));
-        assert_eq!(result["exit_code"], 124, "{result}");
-        assert!(!host.is_running("sleep 4242"));
+        let started = host.world.call(start.clone());
+        eventually("it runs", || host.is_running(&sleep));
+        let channels = clients("hello");
+        let control = clients("members()");
+        let control: Vec<u32> = control
+            .into_iter()
+            .filter(|client| !channels.contains(client))
+            .collect();
+        assert_eq!(control.len(), 1, "{control:?}");
+        kill(control[0]);
+        let kill = json!({"action": "kill", "session_id": started["session_id"]});
+        let killed = host.world.process_in("main", kill);
+        assert_eq!(killed["status"], "killed", "{killed}");
+        assert!(!host.is_running(&sleep));
     }
-    assert_eq!(host.world.output("echo again"), "again");
 }
 
 #[test]
