@@ -20,7 +20,7 @@ pub enum HomeMode {
     #[default]
     Auto,
     Real,
-    /// The profile's, where there is one.
+    /// The profile's, which is made where it is missing.
     Profile,
 }
 
@@ -111,8 +111,7 @@ impl ChildHome {
             .find(|path| path.is_absolute() && !same(path));
         let exists = profile_home.is_dir();
         let choice = match facts.mode {
-            HomeMode::Profile if exists => Choice::Profile,
-            HomeMode::Profile => Choice::Unchanged,
+            HomeMode::Profile => Choice::Profile,
             HomeMode::Auto if facts.is_container && exists => Choice::Profile,
             HomeMode::Auto | HomeMode::Real => Choice::Real,
         };
@@ -149,6 +148,15 @@ impl ChildHome {
     /// Whether children live in the profile's home.
     pub fn is_profile_home(&self) -> bool {
         self.choice == Choice::Profile
+    }
+
+    /// Makes the profile's home if children live in it and it is missing. A failure names the
+    /// directory.
+    pub fn ensure(&self) -> hermes_fs::Result<()> {
+        if self.is_profile_home() && !self.profile_home.is_dir() {
+            hermes_fs::create_dir_all(&self.profile_home, 0o700)?;
+        }
+        Ok(())
     }
 
     /// Whether the effective home can be written.

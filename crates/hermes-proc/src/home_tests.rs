@@ -85,10 +85,28 @@ fn the_mode_decides_where_children_live() {
         without.home(HomeMode::Auto, true).replacement(),
         Some(&*without.at(real))
     );
-    let unchanged = without.home(HomeMode::Profile, false);
-    assert_eq!(unchanged.replacement(), None);
-    assert_eq!(unchanged.effective(), Some(&*without.at(real)));
-    assert!(!unchanged.is_profile_home());
+}
+
+#[test]
+fn the_profile_home_is_made_where_it_is_wanted_and_missing() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let machine = Machine::new(false);
+    for mode in [HomeMode::Auto, HomeMode::Real] {
+        machine.home(mode, true).ensure().unwrap();
+        assert!(!machine.at("hh/home").exists());
+    }
+    let home = machine.home(HomeMode::Profile, false);
+    assert_eq!(home.replacement(), Some(&*machine.at("hh/home")));
+    home.ensure().unwrap();
+    home.ensure().unwrap();
+    let meta = std::fs::metadata(machine.at("hh/home")).unwrap();
+    assert_eq!(meta.permissions().mode() & 0o777, 0o700);
+    // Something else in its place stays.
+    std::fs::remove_dir(machine.at("hh/home")).unwrap();
+    std::fs::write(machine.at("hh/home"), "mine").unwrap();
+    assert!(home.ensure().is_err());
+    assert_eq!(std::fs::read(machine.at("hh/home")).unwrap(), b"mine");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod server_limits;
 mod setup;
 mod wire;
 
+pub use context::ServerRefusal;
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{
@@ -33,5 +34,6 @@ pub use request::{AuxiliaryTask, Effort, ModelRequest, ToolSchema};
 pub use response::{Cost, FinishReason, ModelResponse, StreamEvent, TokenUsage};
 pub use setup::{
     AuxiliaryModels, BUILTINS, Builtin, FallbackEntry, ModelOverrides, OpenError, PoolName,
-    builtin, fallback_entries, fallback_problem, keys_in_variables, open,
+    RouteCheck, builtin, fallback_entries, fallback_problem, keys_in_variables, open,
+    usable_fallbacks,
 };

@@ -66,6 +66,8 @@ verbs! { Context;
     /// Manage the providers to fall back to when the first one fails
     #[command(subcommand)]
     Fallback(commands::fallback::Verb) => commands::fallback::Verb::run,
+    /// Remove the login and all keys of a provider
+    Logout(commands::auth::LogoutArgs) => commands::auth::run_logout,
     /// Show what is configured and what is running
     Status(commands::status::Args) => commands::status::run,
     /// Check the installation and suggest fixes

@@ -203,7 +203,7 @@ fn the_home_row_tells_where_children_live() {
     assert_eq!(row("real", true), "home_mode ok Child HOME: ~ (mode real)");
     assert_eq!(
         row("profile", false),
-        "home_mode ok Child HOME: ~ (mode profile; the profile has no home of its own)"
+        "home_mode ok Child HOME: ~/.hermes/home (mode profile; made by the first command)"
     );
 }
 

@@ -263,11 +263,13 @@ fn a_sandbox_gets_its_own_way_home() {
             "HERMES_HOME",
             "HERMES_REAL_HOME",
             "HERMES_RPC_TOKEN",
+            "HOME",
             "PATH",
             "PYTHONUTF8",
             "TZ"
         ]
     );
+    assert_eq!(plan.get("HOME"), Some(OsStr::new("/hh/home")));
     assert_eq!(plan.get("HERMES_RPC_TOKEN"), Some(OsStr::new("new")));
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::classify::limits::PLAUSIBLE_WINDOW;
 use crate::http::{HttpRequest, Method, Next, Transport};
 use crate::lenient_json::parse_lenient;
-use crate::route::Route;
+use crate::route::{Route, is_host};
 use crate::wire::tokens;
 
 /// Largest list of models that is read.
@@ -127,8 +127,7 @@ impl ModelServer<'_> {
     }
 
     fn models(&self) -> Option<Value> {
-        let url = format!("{}/models", self.route.base_url);
-        let url = self.route.with_query(url);
+        let url = self.route.model_list();
         self.fetch(Method::GET, url, String::new(), self.timeout)
     }
 
@@ -138,9 +137,49 @@ impl ModelServer<'_> {
     }
 
     fn fetch(&self, method: Method, url: String, body: String, timeout: Duration) -> Option<Value> {
+        match self.exchange(method, url, body, timeout) {
+            Ok((200, text)) => parse_lenient(&text),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// The names of the models, for a person who wants to know whether the server answers and takes
+    /// the key.
+    pub(crate) fn names(&self) -> Result<Vec<String>, ServerRefusal> {
+        // The list of this vendor is open to everybody; this address is not.
+        if is_host(&self.route.host, "openrouter.ai") && self.key.is_some() {
+            self.ask(
+                self.route
+                    .with_query(format!("{}/key", self.route.base_url)),
+            )?;
+        }
+        let models = self.ask(self.route.model_list())?;
+        let name = |model: &Value| {
+            let id = model["id"].as_str().or_else(|| model["name"].as_str());
+            id.map(str::to_owned)
+        };
+        Ok(model_list(&models).iter().filter_map(name).collect())
+    }
+
+    fn ask(&self, url: String) -> Result<Value, ServerRefusal> {
+        match self.exchange(Method::GET, url, String::new(), self.timeout) {
+            Ok((200, text)) => Ok(parse_lenient(&text).unwrap_or(Value::Null)),
+            Ok((status, _)) => Err(ServerRefusal::Status(status)),
+            Err(reason) => Err(ServerRefusal::Unreachable(reason)),
+        }
+    }
+
+    /// The status and the text of an answer.
+    fn exchange(
+        &self,
+        method: Method,
+        url: String,
+        body: String,
+        timeout: Duration,
+    ) -> Result<(u16, String), String> {
         let mut headers = vec![("accept", "application/json".to_owned())];
         if let Some(key) = self.key {
-            headers.push(("authorization", format!("Bearer {}", key.expose())));
+            headers.extend(self.route.key_headers(key.expose()));
         }
         if !body.is_empty() {
             headers.push(("content-type", "application/json".to_owned()));
@@ -151,23 +190,35 @@ impl ModelServer<'_> {
             headers,
             body: Bytes::from(body),
         };
-        let exchange = self.transport.send(request).ok()?;
+        let exchange = self.transport.send(request)?;
         // Nobody interrupts this request; it ends by its timeout.
-        let never = Wake::new().ok()?;
+        let never = Wake::new().map_err(|error| error.to_string())?;
         let deadline = Instant::now() + timeout;
-        let mut bytes = Vec::new();
+        let (mut status, mut bytes) = (0, Vec::new());
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match exchange.next(&never, left) {
-                Next::Head(head) if head.status == 200 => {}
+                Next::Head(head) => status = head.status,
                 Next::Chunk(more) if bytes.len() + more.len() <= MAX_BYTES => {
                     bytes.extend_from_slice(&more);
                 }
-                Next::End => return parse_lenient(&String::from_utf8_lossy(&bytes)),
-                _ => return None,
+                Next::Chunk(_) => return Err("the answer is too large".to_owned()),
+                Next::End => return Ok((status, String::from_utf8_lossy(&bytes).into_owned())),
+                Next::Failed(reason) | Next::Redirected(reason) => return Err(reason),
+                Next::Interrupted | Next::Quiet => {
+                    return Err(format!("no answer within {} s", timeout.as_secs()));
+                }
             }
         }
     }
+}
+
+/// Why a server did not list its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerRefusal {
+    Status(u16),
+    /// There was no answer, and why.
+    Unreachable(String),
 }
 
 fn lm_studio_window(models: &Value, wanted: &str) -> Option<u64> {

@@ -6,6 +6,7 @@ mod metadata;
 
 pub(crate) use cache::WindowCache;
 pub(crate) use family::family_window;
+pub use metadata::ServerRefusal;
 pub(crate) use metadata::{ModelServer, StatedWindow};
 
 /// The assumed window of an unknown model.

@@ -269,22 +269,11 @@ impl Endpoint {
     /// The headers with the key. Without a key they contain a placeholder, as local servers expect.
     fn key_headers(&self, key: Option<&SecretString>) -> Vec<(&'static str, String)> {
         let key = key.map_or("no-key-required", SecretString::expose);
-        let bearer = ("authorization", format!("Bearer {key}"));
-        match self.route.mode {
-            ApiMode::Chat | ApiMode::Responses => vec![bearer],
-            ApiMode::Anthropic => {
-                let wants_bearer = self.route.provider.starts_with("minimax")
-                    || is_host(&self.route.host, "minimax.io")
-                    || is_host(&self.route.host, "minimaxi.com");
-                let key = ("x-api-key", key.to_owned());
-                let mut headers = vec![if wants_bearer { bearer } else { key }];
-                headers.push(("anthropic-version", "2023-06-01".to_owned()));
-                if is_host(&self.route.host, "api.anthropic.com") {
-                    headers.push(("anthropic-beta", ANTHROPIC_BETAS.to_owned()));
-                }
-                headers
-            }
+        let mut headers = self.route.key_headers(key);
+        if self.route.mode == ApiMode::Anthropic && is_host(&self.route.host, "api.anthropic.com") {
+            headers.push(("anthropic-beta", ANTHROPIC_BETAS.to_owned()));
         }
+        headers
     }
 
     fn disconnected(&self, reason: String, had_begun: bool, size: RequestSize) -> ProviderError {

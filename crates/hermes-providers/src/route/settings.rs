@@ -61,6 +61,33 @@ impl Route {
         self.with_query(self.mode.endpoint(&self.base_url))
     }
 
+    /// The address of the list of models.
+    pub(crate) fn model_list(&self) -> String {
+        let base = &self.base_url;
+        let is_versioned = self.mode != ApiMode::Anthropic || base.ends_with("/v1");
+        self.with_query(if is_versioned {
+            format!("{base}/models")
+        } else {
+            format!("{base}/v1/models")
+        })
+    }
+
+    /// The headers that carry a key.
+    pub(crate) fn key_headers(&self, key: &str) -> Vec<(&'static str, String)> {
+        let bearer = ("authorization", format!("Bearer {key}"));
+        match self.mode {
+            ApiMode::Chat | ApiMode::Responses => vec![bearer],
+            ApiMode::Anthropic => {
+                let wants_bearer = self.provider.starts_with("minimax")
+                    || is_host(&self.host, "minimax.io")
+                    || is_host(&self.host, "minimaxi.com");
+                let own = ("x-api-key", key.to_owned());
+                let version = ("anthropic-version", "2023-06-01".to_owned());
+                vec![if wants_bearer { bearer } else { own }, version]
+            }
+        }
+    }
+
     /// An address with the query of this route.
     pub(crate) fn with_query(&self, url: String) -> String {
         match &self.query {

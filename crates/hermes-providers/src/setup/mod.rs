@@ -1,6 +1,7 @@
 //! From settings and flags to a provider.
 
 mod auxiliary;
+mod check;
 mod choose;
 mod custom;
 mod error;
@@ -14,6 +15,7 @@ mod registry;
 mod resolve;
 
 pub use auxiliary::AuxiliaryModels;
+pub use check::{RouteCheck, usable_fallbacks};
 pub use error::OpenError;
 pub use fallback::{FallbackEntry, fallback_entries, fallback_problem};
 pub use open::open;

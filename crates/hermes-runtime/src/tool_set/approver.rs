@@ -26,6 +26,8 @@ pub(super) struct ToolApprover {
     pub(super) approvals: Arc<SessionApprovals>,
     /// Whether risky commands run without approval; may change during the session.
     pub(super) yolo: Arc<AtomicBool>,
+    /// What the command line and the environment say about that.
+    starts_yolo: bool,
     pub(super) sudo_password_set: bool,
     /// Whether commands need no approval because they cannot reach this machine.
     pub(super) is_isolated: bool,
@@ -59,15 +61,24 @@ impl ToolApprover {
         let mut policy = CommandPolicy::new(settings, paths, Arc::clone(redactor));
         let permanent = PermanentApprovals::new(context.sources_to_write());
         policy.permanent = Some(Arc::new(permanent));
+        let starts_yolo = context.env.flag(&vars::HERMES_YOLO_MODE);
         Self {
             policy,
             approvals: Arc::default(),
-            yolo: Arc::new(AtomicBool::new(context.env.flag(&vars::HERMES_YOLO_MODE))),
+            yolo: Arc::new(AtomicBool::new(starts_yolo)),
+            starts_yolo,
             sudo_password_set: false,
             is_isolated: false,
             denials: None,
             person,
         }
+    }
+
+    /// Forgets what the person allowed for the session that ends; what the program was started with
+    /// stays.
+    pub(super) fn forget_session(&self) {
+        self.approvals.clear();
+        self.yolo.store(self.starts_yolo, Ordering::Relaxed);
     }
 
     fn request<'a>(

@@ -169,9 +169,10 @@ impl TerminalSetup {
         }
     }
 
-    /// Forgets the approvals of a session that ends: they are void in the next one.
+    /// Forgets the approvals of a session that ends, `/yolo` among them: they are void in the next
+    /// one.
     pub(crate) fn forget_approvals(&self) {
-        self.approver.approvals.clear();
+        self.approver.forget_session();
     }
 
     /// Whether risky commands run without approval.

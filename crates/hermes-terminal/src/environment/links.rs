@@ -1,5 +1,5 @@
-//! What must be on disk before a child starts: the link to the running program, and the links from
-//! the profile's home into the real one.
+//! What must be on disk before a child starts: the link to the running program, the profile's home
+//! where children live in it, and the links from there into the real one.
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,9 @@ pub(super) fn make(policy: &EnvPolicy, keychain: bool, entries: &[PathBuf]) -> V
         )),
         Ok(_) => {}
         Err(error) => warnings.push(format!("children may not find hermes: {error}")),
+    }
+    if let Err(error) = policy.child_home.ensure() {
+        warnings.push(format!("HOME of commands does not exist: {error}"));
     }
     let own = keychain.then_some(Path::new(KEYCHAIN));
     let outcomes = ensure_home_links(

@@ -96,20 +96,11 @@ impl BoardAccess {
     }
 }
 
-/// Whether the settings of the profile name the toolset.
+/// Whether the profile's own list names the toolset. Lists of platforms do not count: those that
+/// `hermes tools` writes name whatever was on before.
 fn lists_kanban(config: &Config) -> bool {
-    let in_platforms = config.get("platform_toolsets").and_then(Value::as_object);
-    let platforms = in_platforms
-        .into_iter()
-        .flat_map(|platforms| platforms.values())
-        .filter_map(Value::as_array)
-        .flatten()
-        .filter_map(Value::as_str);
-    config
-        .texts("toolsets")
-        .into_iter()
-        .chain(platforms)
-        .any(|name| matches!(name.trim(), "kanban" | "all" | "*"))
+    let mut names = config.texts("toolsets").into_iter();
+    names.any(|name| name.trim() == "kanban")
 }
 
 /// The chat that a process answers, as variables name it: one on a platform, else the terminal.

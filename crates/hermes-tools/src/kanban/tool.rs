@@ -167,7 +167,7 @@ impl Tool for KanbanTool {
         }
         let wanted = self.access.worker.is_some() || self.access.is_orchestrator;
         (!wanted).then(|| {
-            "this process is not a worker, and the profile's toolsets do not include kanban"
+            "this process is not a worker, and the setting `toolsets` does not name kanban"
                 .to_owned()
         })
     }

@@ -8,7 +8,7 @@ use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::doctor::{Row, apply_fixes, examine};
+use crate::doctor::{Row, Scope, apply_fixes, examine};
 use crate::error::{CommandError, Result};
 use crate::ui::{Mark, Table, cut, heading};
 
@@ -20,6 +20,12 @@ pub(crate) struct Args {
     /// Check the child environments of every profile
     #[arg(long)]
     all_profiles: bool,
+    /// Also ask the model provider whether it answers and accepts the key
+    #[arg(long)]
+    online: bool,
+    /// Mark a security advisory of the Python runtime as read, and do nothing else
+    #[arg(long, value_name = "ID", conflicts_with_all = ["fix", "all_profiles", "online"])]
+    ack: Option<String>,
     /// Show which variables child processes of a class get, and why (A to G; A if no class is
     /// given)
     #[arg(
@@ -27,7 +33,7 @@ pub(crate) struct Args {
         value_name = "CLASS",
         num_args = 0..=1,
         default_missing_value = "A",
-        conflicts_with_all = ["fix", "all_profiles"]
+        conflicts_with_all = ["fix", "all_profiles", "online", "ack"]
     )]
     child_env: Option<SpawnClass>,
     /// Print JSON
@@ -39,12 +45,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if let Some(class) = args.child_env {
         return child_env(context, class, args.json);
     }
-    let mut rows = examine(context, args.all_profiles);
+    if let Some(id) = &args.ack {
+        return acknowledge(id, context);
+    }
+    let scope = Scope {
+        all_profiles: args.all_profiles,
+        online: args.online,
+    };
+    let mut rows = examine(context, scope);
     let mut fixed = Vec::new();
     if args.fix {
         fixed = apply_fixes(context, &rows);
         // A fresh look: settings and files are not what they were.
-        rows = examine(&context.reloaded(), args.all_profiles);
+        rows = examine(&context.reloaded(), scope);
     }
     let problems = rows.iter().filter(|row| row.mark == Mark::Problem).count();
     if args.json {
@@ -57,6 +70,24 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         print(context, &rows, &fixed)?;
     }
     CommandError::silent_unless(problems == 0)
+}
+
+/// Advisories that the Python runtime knows. They are about packages of Python, of which this
+/// program has none.
+const ADVISORIES: [&str; 1] = ["shai-hulud-2026-05"];
+
+/// Keeps the Python runtime on this home from warning of an advisory again.
+fn acknowledge(id: &str, context: &Context) -> Result<()> {
+    let id = id.trim();
+    if !ADVISORIES.contains(&id) {
+        return Err(CommandError::user(format!("no such advisory: '{id}'"))
+            .hint(format!("known: {}", ADVISORIES.join(", "))));
+    }
+    context.refuse_if_managed("config.yaml")?;
+    context.ensure_home()?;
+    let sources = context.sources_to_write();
+    hermes_config::settings::append_to_list(&sources, "security.acked_advisories", id)?;
+    context.line(format!("✓ {id} is marked as read"))
 }
 
 /// Columns of an entry of PATH; with its origin a line has at most 80.

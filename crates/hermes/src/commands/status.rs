@@ -3,19 +3,24 @@
 use hermes_config::dotenv::known_names;
 use hermes_config::settings::Layer;
 use hermes_home::gateway_pid;
+use hermes_providers::{AuthFile, CredentialEntry};
 use hermes_secret::display_mask;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
+use crate::doctor::examine_deeply;
 use crate::error::Result;
 use crate::facts;
-use crate::ui::Page;
+use crate::ui::{Page, counted};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Also list keys and platforms that are not set
     #[arg(long)]
     all: bool,
+    /// Also ask the model provider and check the databases
+    #[arg(long)]
+    deep: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     if args.json {
-        return context.json(&record(context));
+        return context.json(&record(context, args.deep)?);
     }
     let config = context.config();
     let mut page = Page::new(context.printer, 14);
@@ -50,6 +55,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
             None if args.all => format!("  ✗ {:<28} (not set)\n", known.name),
             None => continue,
         };
+        page.text.push_str(&line);
+    }
+    for (provider, entries) in stored_keys(context)? {
+        any = true;
+        let keys = counted(entries.len(), "key");
+        let line = format!("  ✓ {provider:<28} {keys} (hermes auth)\n");
         page.text.push_str(&line);
     }
     if !any && !args.all {
@@ -87,10 +98,29 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
 
     page.heading("Scheduled Jobs");
     page.row("Jobs", &facts::cron_jobs(context).to_string());
+    if args.deep {
+        page.heading("Deep Checks");
+        for row in examine_deeply(context) {
+            let mark = row.mark.painted(context.printer);
+            page.text.push_str(&format!("  {mark} {}\n", row.text));
+        }
+    }
     context.out(&page.text)
 }
 
-fn record(context: &Context) -> Value {
+/// Keys that `hermes auth add` has stored, by provider. Records of keys in variables do not count;
+/// those are listed by their name.
+fn stored_keys(context: &Context) -> Result<Vec<(String, Vec<CredentialEntry>)>> {
+    let mut pools = AuthFile::of_home(&context.location.home).all()?;
+    for (_, entries) in &mut pools {
+        entries.retain(|entry| entry.secret().is_some());
+    }
+    pools.retain(|(_, entries)| !entries.is_empty());
+    pools.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(pools)
+}
+
+fn record(context: &Context, deep: bool) -> Result<Value> {
     let config = context.config();
     let (model, provider) = config.model();
     let gateway = gateway_pid(&context.location.home);
@@ -99,7 +129,11 @@ fn record(context: &Context) -> Value {
         .filter(|known| known.secret && config.secret(known.name).is_some())
         .map(|known| known.name)
         .collect();
-    json!({
+    let stored: Map<String, Value> = stored_keys(context)?
+        .into_iter()
+        .map(|(provider, entries)| (provider, json!(entries.len())))
+        .collect();
+    let mut record = json!({
         "profile": context.location.profile_label(),
         "home": context.location.home.display().to_string(),
         "root": context.location.root.display().to_string(),
@@ -109,6 +143,7 @@ fn record(context: &Context) -> Value {
         "model": model,
         "provider": provider,
         "api_keys_set": keys,
+        "stored_keys": stored,
         "terminal": {
             "backend": config.text("terminal.backend"),
             "docker_image": (config.text("terminal.backend") == "docker")
@@ -118,5 +153,9 @@ fn record(context: &Context) -> Value {
         "platforms": facts::configured_platforms(context),
         "gateway": { "running": gateway.is_some(), "pid": gateway },
         "cron_jobs": facts::cron_jobs(context),
-    })
+    });
+    if deep {
+        record["deep_checks"] = serde_json::to_value(examine_deeply(context))?;
+    }
+    Ok(record)
 }

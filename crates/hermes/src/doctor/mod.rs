@@ -8,6 +8,7 @@ mod config_files;
 mod databases;
 mod directories;
 mod fix;
+mod model_provider;
 mod profiles;
 mod row;
 mod runtime;
@@ -20,19 +21,36 @@ pub(crate) use row::Row;
 
 use crate::context::Context;
 
-/// All checks, in the order they are shown; those of child environments for the profile in use, or
-/// for each.
-pub(crate) fn examine(context: &Context, all_profiles: bool) -> Vec<Row> {
+/// How far checks go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope {
+    /// Whether the child environments of every profile are checked, or those of the one in use.
+    pub(crate) all_profiles: bool,
+    /// Whether the model provider is asked.
+    pub(crate) online: bool,
+}
+
+/// All checks, in the order they are shown.
+pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     let report = &mut Report::default();
     let problems = context.listed_problems();
     runtime::check(context, report);
     config_files::check(context, problems, report);
+    model_provider::check(context, scope.online, report);
     directories::check(context, report);
     databases::check(context, report);
     runtime::check_command(context, report);
     runtime::check_tools(context, report);
     backends::check(context, report);
-    subprocess::check(context, all_profiles, report);
+    subprocess::check(context, scope.all_profiles, report);
     profiles::check(context, report);
+    std::mem::take(&mut report.rows)
+}
+
+/// The checks that take longer than looking at files.
+pub(crate) fn examine_deeply(context: &Context) -> Vec<Row> {
+    let report = &mut Report::default();
+    model_provider::check(context, true, report);
+    databases::check(context, report);
     std::mem::take(&mut report.rows)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hermes_config::Config;
 use hermes_home::profiles::list;
 use hermes_proc::env::{holds_reference_distribution, is_activation_marker};
-use hermes_proc::home::{HomeMode, KEYCHAIN, LinkState, home_link_state, is_home_entry};
+use hermes_proc::home::{KEYCHAIN, LinkState, home_link_state, is_home_entry};
 use hermes_proc::{ChildSpec, find_on_path};
 use hermes_terminal::environment::EnvironmentBuilder;
 
@@ -97,15 +97,15 @@ impl Subject<'_> {
             None => "not set".to_owned(),
         };
         let mode = home.mode;
-        let missing = mode == HomeMode::Profile && !home.is_profile_home();
+        let missing = home.is_profile_home() && !home.profile_home.exists();
         let note = if missing {
-            "; the profile has no home of its own"
+            "; made by the first command"
         } else {
             ""
         };
         let mode = mode.name();
         let text = format!("{label}Child HOME: {shown} (mode {mode}, {machine}{note})");
-        if home.is_profile_home() && !home.is_writable() {
+        if home.is_profile_home() && !missing && !home.is_writable() {
             report
                 .problem("home_mode", format!("{text} is not writable"))
                 .hint("check its owner and mode, or set terminal.home_mode to real");

@@ -110,3 +110,21 @@ fn a_worker_has_its_board_whatever_the_profile_says() {
     assert!(offered.contains(&"kanban_complete".to_owned()));
     assert!(!offered.contains(&"kanban_list".to_owned()));
 }
+
+#[test]
+fn a_plain_chat_gets_no_board_by_switching_something_else_off() {
+    let desk = Desk::new();
+    let offered = || {
+        let tools = desk.home.run(["tools", "list", "--json"]).succeeds().json();
+        let tools = tools.as_array().unwrap().iter();
+        let offered = tools.filter(|one| one["enabled"] == true && one["available"] == true);
+        let names = offered.filter_map(|one| one["name"].as_str().map(str::to_owned));
+        names.filter(|name| name.starts_with("kanban_")).count()
+    };
+    assert_eq!(offered(), 0);
+    desk.home.run(["tools", "disable", "web"]).succeeds();
+    assert_eq!(offered(), 0);
+    desk.home
+        .put("config.yaml", "toolsets: [hermes-cli, kanban]\n");
+    assert_eq!(offered(), 12);
+}

@@ -311,3 +311,25 @@ fn undo_asks_for_confirmation_at_a_terminal() {
     running.press("\u{4}");
     running.wait().exits(0);
 }
+
+#[test]
+fn yolo_ends_with_its_session() {
+    let world = World::answering([ScriptedAnswer::text("one")]);
+    let outcome = talk(&world, "first\n/yolo\n/status\n/new\n/status\n");
+    outcome
+        .succeeds()
+        .says_part("Risky commands now run without approval in this session.");
+    let approvals: Vec<&str> = outcome
+        .stderr
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Approvals"))
+        .map(str::trim)
+        .collect();
+    assert_eq!(approvals, ["off", "on"]);
+    // What the program was started with holds for all its sessions.
+    let started = world
+        .hermes(&["chat", "-Q", "--yolo"])
+        .stdin("/new\n/status\n")
+        .run();
+    started.succeeds().says_part("Approvals  off");
+}

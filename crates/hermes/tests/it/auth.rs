@@ -165,3 +165,66 @@ fn logging_out_forgets_a_provider_and_no_other() {
         .prints("✓ Removed 0 keys and the login for nous\n");
     assert!(!home.read("auth.json").contains("canary"));
 }
+
+#[test]
+fn providers_are_listed_by_name_and_keys_by_priority() {
+    let home = configured("");
+    for (provider, label) in [("xai", "a"), ("openrouter", "b"), ("xai", "c")] {
+        let key = format!("key-of-{label}-12345678");
+        home.run(["auth", "add", provider, "--api-key", &key, "--label", label])
+            .succeeds();
+    }
+    home.put(
+        ".env",
+        "DEEPSEEK_API_KEY=sk-12345678\nXAI_API_KEY=xai-12345678\n",
+    );
+    let rows = listed(&home);
+    let labels: Vec<(&str, Vec<&str>)> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pool| {
+            let entries = pool["entries"].as_array().unwrap().iter();
+            let labels = entries.map(|entry| entry["label"].as_str().unwrap());
+            (pool["provider"].as_str().unwrap(), labels.collect())
+        })
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            ("deepseek", vec!["DEEPSEEK_API_KEY"]),
+            ("openrouter", vec!["b"]),
+            ("xai", vec!["a", "c", "XAI_API_KEY"]),
+        ]
+    );
+}
+
+#[test]
+fn resetting_a_key_that_only_a_variable_holds_is_no_error() {
+    let home = crate::fresh();
+    home.hermes(["auth", "reset", "xai"])
+        .env("XAI_API_KEY", "xai-12345678")
+        .run()
+        .succeeds()
+        .prints("No key for xai is marked as exhausted\n")
+        .says("");
+    assert_eq!(home.tree().paths(), Vec::<&str>::new());
+    home.run(["auth", "reset", "xai"])
+        .refuses(1, "no keys for xai");
+}
+
+#[test]
+fn logout_without_a_login_is_done_and_with_one_removes_it() {
+    let home = configured("");
+    home.run(["logout"])
+        .succeeds()
+        .prints("Not logged in to any provider\n");
+    home.run(["auth", "add", "xai", "--api-key", "xai-12345678"])
+        .succeeds();
+    home.run(["logout", "--provider", "nosuch"])
+        .refuses(1, "no such provider: `nosuch`");
+    home.run(["logout", "--provider", "grok"])
+        .succeeds()
+        .prints("✓ Removed 1 key for xai\n");
+    home.run(["auth", "list"]).prints("No keys\n");
+}

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use hermes_testkit::{ModelServer, ScriptedAnswer, TestHome};
+use serde_json::json;
+
 use crate::{configured, fresh, with_coder};
 
 // check 37
@@ -27,19 +30,149 @@ fn on_a_read_only_home_without_network_it_ends_soon_and_changes_nothing() {
         .exits(1)
         .says("")
         .prints_part("✗ ~/.hermes is not writable\n")
-        .prints_part("\n2 to fix:\n  1. ");
+        .prints_part("\n3 to fix:\n  1. ");
     before.is_still(&home.tree());
 }
 
 #[test]
-fn a_fresh_home_has_no_problem_and_nothing_is_made() {
+fn a_fresh_home_lacks_only_a_provider_and_nothing_is_made() {
     let home = fresh();
     home.run(["doctor"])
-        .succeeds()
+        .exits(1)
         .says("")
         .prints_part("~/.hermes does not exist yet")
-        .prints_part("\nNo problems found.\n");
+        .prints_part(
+            "\n1 to fix:\n  1. no conversation can run: no model provider is configured\n",
+        );
     assert_eq!(home.tree().paths(), Vec::<&str>::new());
+}
+
+/// What `doctor` says about the provider, and whether it has found a problem.
+#[track_caller]
+fn provider_is_told(config: &str, dotenv: &str, problem: Option<&str>) {
+    let home = configured(config);
+    home.put(".env", dotenv);
+    let outcome = home.run(["doctor"]);
+    match problem {
+        None => outcome.succeeds().prints_part("\nNo problems found.\n"),
+        Some(problem) => outcome
+            .exits(1)
+            .prints_part(&format!("✗ no conversation can run: {problem}\n")),
+    };
+}
+
+#[test]
+fn provider_model_and_key_are_checked_without_a_request() {
+    let key = "OPENROUTER_API_KEY=sk-or-1234567890\n";
+    let good = "_config_version: 33\nmodel: {default: some/model, provider: openrouter}\n";
+    provider_is_told(good, key, None);
+    provider_is_told(
+        good,
+        "",
+        Some("no key is set for openrouter (openrouter.ai)"),
+    );
+    provider_is_told(
+        "model: {provider: openrouter}\n",
+        key,
+        Some("no model is set for the provider `openrouter`"),
+    );
+    provider_is_told(
+        "model: {default: m, provider: nosuch}\n",
+        key,
+        Some("no such provider: `nosuch`"),
+    );
+    // A local server needs no key and names its model itself.
+    provider_is_told(
+        "_config_version: 33\nmodel: {provider: custom, base_url: 'http://127.0.0.1:9/v1'}\n",
+        "",
+        None,
+    );
+    // With a chain to fall back to, turns run.
+    let home = configured(&format!(
+        "{good}fallback_providers: [{{provider: deepseek, model: m}}]\n"
+    ));
+    home.put(".env", "DEEPSEEK_API_KEY=sk-1234567890\n");
+    home.run(["doctor"])
+        .succeeds()
+        .prints_part("⚠ no key is set for openrouter (openrouter.ai); the fallback chain is used")
+        .prints_part("✓ 1 usable fallback\n");
+}
+
+#[test]
+fn a_key_that_auth_add_stored_counts() {
+    let home = configured("_config_version: 33\nmodel: {default: m, provider: deepseek}\n");
+    home.run(["doctor"]).exits(1);
+    home.run(["auth", "add", "deepseek", "--api-key", "sk-canary-12345678"])
+        .succeeds();
+    home.run(["doctor"])
+        .succeeds()
+        .prints_part("✓ deepseek (api.deepseek.com)\n  ✓ model m\n  ✓ 1 key\n");
+    let status = home.run(["status"]);
+    status
+        .succeeds()
+        .prints_part("✓ deepseek                     1 key (hermes auth)\n")
+        .never_shows("canary");
+    assert_eq!(
+        home.run(["status", "--json"]).json()["stored_keys"],
+        json!({"deepseek": 1})
+    );
+}
+
+fn with_server(server: &ModelServer) -> TestHome {
+    configured(&format!(
+        "_config_version: 33\nmodel: {{default: m, provider: custom, base_url: '{}'}}\n",
+        server.base_url()
+    ))
+}
+
+#[test]
+fn online_the_provider_is_asked_and_offline_it_is_not() {
+    let list = ScriptedAnswer::status(200, &json!({"data": [{"id": "m"}, {"id": "n"}]}));
+    let server = ModelServer::start([]).with("/v1/models", list);
+    let home = with_server(&server);
+    home.run(["doctor"]).succeeds();
+    assert_eq!(server.received().len(), 0);
+    home.run(["doctor", "--online"])
+        .succeeds()
+        .prints_part("✓ 127.0.0.1 answers and accepts the key\n");
+    assert_eq!(server.received().len(), 1);
+    home.run(["config", "set", "model.default", "other"])
+        .succeeds();
+    home.run(["doctor", "--online"])
+        .succeeds()
+        .prints_part("⚠ 127.0.0.1 answers, but does not list the model other\n");
+    home.run(["status", "--deep"])
+        .succeeds()
+        .prints_part("Deep Checks")
+        .prints_part("does not list the model other\n");
+
+    let refusing = ModelServer::start([]).with(
+        "/v1/models",
+        ScriptedAnswer::status(401, &json!({"error": "no"})),
+    );
+    with_server(&refusing)
+        .run(["doctor", "--online"])
+        .exits(1)
+        .prints_part("✗ 127.0.0.1 refuses the request with status 401\n");
+    let gone =
+        configured("model: {default: m, provider: custom, base_url: 'http://127.0.0.1:1/v1'}\n");
+    gone.run(["doctor", "--online"])
+        .exits(1)
+        .prints_part("✗ 127.0.0.1 cannot be reached: no connection: ");
+}
+
+#[test]
+fn an_advisory_is_marked_as_read() {
+    let home = fresh();
+    home.run(["doctor", "--ack", "nosuch"])
+        .refuses(1, "no such advisory: 'nosuch'");
+    for _ in 0..2 {
+        home.run(["doctor", "--ack", "shai-hulud-2026-05"])
+            .succeeds()
+            .prints("✓ shai-hulud-2026-05 is marked as read\n");
+    }
+    home.run(["config", "get", "security.acked_advisories", "--json"])
+        .prints("[\"shai-hulud-2026-05\"]\n");
 }
 
 #[test]
@@ -67,7 +200,7 @@ fn it_mends_what_it_may() {
     let home = with_coder();
     home.put(
         "config.yaml",
-        "# mine\n_config_version: 24\nOPENROUTER_API_KEY: sk-or-canary-0123456789\n",
+        "# mine\n_config_version: 24\nOPENROUTER_API_KEY: sk-or-canary-0123456789\nmodel: m\n",
     );
     // A command whose profile is gone.
     home.run(["profile", "create", "gone"]).succeeds();
@@ -84,7 +217,10 @@ fn it_mends_what_it_may() {
         .prints_part("  ✓ fixed: migrate config.yaml\n")
         .prints_part("  ✓ fixed: move OPENROUTER_API_KEY to .env\n")
         .prints_part("  ✓ fixed: remove the alias gone\n");
-    assert_eq!(home.read("config.yaml"), "# mine\n_config_version: 33\n");
+    assert_eq!(
+        home.read("config.yaml"),
+        "# mine\n_config_version: 33\nmodel: m\n"
+    );
     assert_eq!(
         home.read(".env"),
         "OPENROUTER_API_KEY=sk-or-canary-0123456789\n"

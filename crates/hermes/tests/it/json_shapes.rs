@@ -171,6 +171,7 @@ fn diagnoses() {
             "model",
             "provider",
             "api_keys_set",
+            "stored_keys",
             "terminal",
             "platforms",
             "gateway",

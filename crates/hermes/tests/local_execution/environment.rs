@@ -292,6 +292,37 @@ mod homes {
     }
 
     #[test]
+    fn the_first_shell_makes_a_missing_profile_home() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let place = Place::with_config("terminal: {home_mode: profile}\n");
+        let home = place.home.path("home");
+        assert!(!home.exists());
+        let real = place.home.user_home();
+        assert_eq!(
+            homes(&place),
+            format!("{} {}", home.display(), real.display())
+        );
+        let mode = std::fs::metadata(&home).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        // A profile that somebody made by hand has none either.
+        let by_hand = place.home.path("profiles/byhand");
+        std::fs::create_dir_all(&by_hand).unwrap();
+        place.home.put(
+            "profiles/byhand/config.yaml",
+            "terminal: {home_mode: profile}\n",
+        );
+        let outcome = place
+            .home
+            .run(["-p", "byhand", "exec", "--", "printenv", "HOME"]);
+        let wanted = by_hand.join("home");
+        outcome
+            .succeeds()
+            .prints(&format!("{}\n", wanted.display()));
+        assert!(wanted.is_dir());
+    }
+
+    #[test]
     fn a_home_that_was_replaced_is_found_again() {
         // check 8
         let place = with_profile_home("real");

@@ -1,4 +1,4 @@
-//! `hermes auth logout`: forgets everything kept for a provider.
+//! `hermes auth logout` and `hermes logout`: forget everything kept for a provider.
 
 use hermes_providers::{CredentialEntry, RemovedLogin};
 
@@ -13,9 +13,29 @@ pub(crate) struct Args {
     provider: Option<String>,
 }
 
+/// `hermes logout`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TopLevelArgs {
+    /// Provider to log out from (default: the one you are logged in to)
+    #[arg(long, value_name = "PROVIDER")]
+    provider: Option<String>,
+}
+
+/// Without a login there is nothing to do, which is what was asked for.
+pub(crate) fn run_top_level(args: &TopLevelArgs, context: &Context) -> Result<()> {
+    if args.provider.is_none() && file(context).active_provider()?.is_none() {
+        return context.line("Not logged in to any provider");
+    }
+    log_out(args.provider.as_deref(), context)
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    log_out(args.provider.as_deref(), context)
+}
+
+fn log_out(provider: Option<&str>, context: &Context) -> Result<()> {
     let file = file(context);
-    let name = match &args.provider {
+    let name = match provider {
         // A login may be of a provider that is not known by name here.
         Some(provider) => match pool(context, provider) {
             Ok(pool) => pool.key,

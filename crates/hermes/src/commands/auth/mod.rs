@@ -15,6 +15,8 @@ use jiff::Timestamp;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
+pub(crate) use logout::{TopLevelArgs as LogoutArgs, run_top_level as run_logout};
+
 verbs! { Context;
     /// Store a key for a provider
     Add(add::Args) => add::run,
@@ -59,7 +61,7 @@ struct Pool {
     entries: Vec<CredentialEntry>,
 }
 
-/// All keys: those kept in the file, then those that variables hold.
+/// All keys, by provider: those kept in the file, then those that variables hold.
 fn pools(context: &Context) -> Result<Vec<Pool>> {
     let mut pools: Vec<Pool> = file(context)
         .all()?
@@ -81,6 +83,7 @@ fn pools(context: &Context) -> Result<Vec<Pool>> {
             }),
         }
     }
+    pools.sort_by(|one, other| one.provider.cmp(&other.provider));
     Ok(pools)
 }
 

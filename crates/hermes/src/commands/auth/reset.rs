@@ -1,6 +1,6 @@
 //! `hermes auth reset`.
 
-use super::{file, no_keys, pool};
+use super::{file, only, pool, pools};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::counted;
@@ -12,15 +12,21 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    only(pools(context)?, context, Some(&args.provider))?;
     let name = pool(context, &args.provider)?.key;
     let file = file(context);
-    if file.entries(&name)?.is_empty() {
-        return Err(no_keys(&name));
+    // A key that only a variable holds has no record, and so no mark.
+    let count = if file.entries(&name)?.is_empty() {
+        0
+    } else {
+        file.change(&name, |entries| {
+            let marked = entries.iter_mut().filter(|entry| entry.is_marked());
+            marked.map(hermes_providers::CredentialEntry::reset).count()
+        })?
+    };
+    if count == 0 {
+        return context.line(format!("No key for {name} is marked as exhausted"));
     }
-    let count = file.change(&name, |entries| {
-        let marked = entries.iter_mut().filter(|entry| entry.is_marked());
-        marked.map(hermes_providers::CredentialEntry::reset).count()
-    })?;
     let keys = counted(count, "key");
     context.line(format!("✓ {keys} for {name} can be used again"))
 }
