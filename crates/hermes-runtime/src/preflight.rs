@@ -90,8 +90,8 @@ fn for_profile(error: &Error, hint: String, needs: &WorkerNeeds) -> String {
             format!("`hermes -p {name} config set model.default MODEL`")
         }
         Error::Provider(hermes_providers::OpenError::NothingConfigured) => format!(
-            "`hermes -p {name} config set model.provider PROVIDER`, the same for model.default and \
-             the key"
+            "`hermes -p {name} config set model.provider PROVIDER`, then model.default and the key \
+             of the provider in the same way"
         ),
         Error::Provider(_) | Error::BrokenSettings(_) | Error::WrongBackendSetting(_) => {
             format!("in the profile {name}: {hint}")

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::in_process::OpenMark;
@@ -190,6 +191,10 @@ impl Database {
     }
 
     fn configure(&mut self, options: &OpenOptions) -> rusqlite::Result<()> {
+        // Otherwise SQLite plans some statements again for every new value of a parameter, which
+        // takes longer than running them. No table has statistics that a plan could gain from.
+        self.connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         if options.eager {
             self.connection.busy_handler(Some(retry_soon))?;
         } else {

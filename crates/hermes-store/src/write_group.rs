@@ -79,7 +79,7 @@ impl Database {
     fn boundary(&self, statement: &str) -> Result<()> {
         let mut left = RETRIES;
         loop {
-            match self.connection().execute_batch(statement) {
+            match run(self.connection(), statement) {
                 Ok(()) => return Ok(()),
                 Err(source) => {
                     let error = self.error("write to")(source);
@@ -92,6 +92,11 @@ impl Database {
             }
         }
     }
+}
+
+/// Runs a statement without parameters. It is kept ready: parsing takes longer than beginning.
+fn run(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(statement)?.execute([]).map(drop)
 }
 
 /// Lets commits wait for the disk again, however the function is left.
@@ -111,7 +116,7 @@ impl Drop for RollbackOnDrop<'_> {
     fn drop(&mut self) {
         // After a full disk or an I/O error SQLite may have undone everything by itself.
         if !self.0.is_autocommit() {
-            drop(self.0.execute_batch("ROLLBACK"));
+            drop(run(self.0, "ROLLBACK"));
         }
     }
 }

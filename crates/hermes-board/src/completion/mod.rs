@@ -134,7 +134,11 @@ pub fn complete_card(
     completion: &Completion,
 ) -> Result<CompleteOutcome> {
     let task = known_task(store, id)?;
-    let checks = store.checks(id)?;
+    // Nothing is copied for a card that is not completed yet.
+    let checks = match task.workspace_path {
+        Some(_) => store.checks(id)?,
+        None => Vec::new(),
+    };
     if !checks.is_empty() {
         return Ok(CompleteOutcome::NeedsChecks(checks));
     }

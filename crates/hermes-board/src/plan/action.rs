@@ -62,6 +62,8 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What will have happened if nobody interferes and every process obeys.
     pub report: Report,
+    /// Whether the limit of a profile counts over all boards.
+    pub counts_other_boards: bool,
 }
 
 impl Action {

@@ -17,7 +17,10 @@ pub fn plan(board: &Snapshot, facts: &Facts, limits: &Limits) -> Plan {
         limits,
         now: board.taken_at,
     };
-    let mut plan = Plan::default();
+    let mut plan = Plan {
+        counts_other_boards: limits.counts_other_boards(),
+        ..Plan::default()
+    };
     let result = sweep(input, &mut plan);
     let mut ready = result.freed;
     wake(input, &mut plan, &mut ready);

@@ -372,7 +372,8 @@ fn why_and_the_report_agree() {
         plan.why(&id("alpha1")),
         [Verdict::ProfileBusy {
             assignee: "alpha".to_owned(),
-            current: 1
+            current: 1,
+            all_boards: false,
         }]
     );
     assert_eq!(plan.why(&id("lane")), [Verdict::NotSpawnable]);

@@ -35,6 +35,8 @@ pub enum Verdict {
     ProfileBusy {
         assignee: String,
         current: usize,
+        /// Whether cards of all boards of the home are counted.
+        all_boards: bool,
     },
     /// The limit on running cards is reached.
     NoRoom {
@@ -181,6 +183,7 @@ impl Plan {
             let verdict = Verdict::ProfileBusy {
                 assignee: row.assignee.clone(),
                 current: row.current,
+                all_boards: self.counts_other_boards,
             };
             (&row.task_id, verdict)
         });
@@ -312,10 +315,17 @@ impl Verdict {
                 )
             }
             Self::Delayed { problem } => format!("First, {problem}."),
-            Self::ProfileBusy { assignee, current } => format!(
-                "{assignee} is at its limit: {current} in progress, the most that \
-                 kanban.max_in_progress_per_profile allows."
-            ),
+            Self::ProfileBusy {
+                assignee,
+                current,
+                all_boards,
+            } => {
+                let place = if *all_boards { " on all boards" } else { "" };
+                format!(
+                    "{assignee} is at its limit: {current} in progress{place}, the most that \
+                     kanban.max_in_progress_per_profile allows."
+                )
+            }
             Self::NoRoom {
                 cap,
                 limit,

@@ -284,12 +284,6 @@ impl Transaction<'_> {
     fn claim_for_checks(&self, id: &TaskId, start: &CheckStart<'_>) -> Result<RunId> {
         let checker = &start.checker;
         let expires = self.now + start.ttl_seconds.max(1);
-        self.execute(
-            "UPDATE tasks SET status = 'running', claim_lock = ?2, claim_expires = ?3,
-                 worker_pid = ?4, started_at = COALESCE(started_at, ?5), last_heartbeat_at = NULL
-             WHERE id = ?1",
-            params![id.as_str(), checker.lock, expires, checker.pid, self.now],
-        )?;
         let metadata = checker.identity.as_ref().map(WorkerIdentity::to_object);
         let run = self.open_run(
             id,
@@ -297,6 +291,20 @@ impl Transaction<'_> {
             expires,
             Some(checker.pid),
             metadata.as_ref(),
+        )?;
+        self.execute(
+            "UPDATE tasks SET status = 'running', claim_lock = ?2, claim_expires = ?3,
+                 worker_pid = ?4, started_at = COALESCE(started_at, ?5), last_heartbeat_at = NULL,
+                 current_run_id = ?6
+             WHERE id = ?1",
+            params![
+                id.as_str(),
+                checker.lock,
+                expires,
+                checker.pid,
+                self.now,
+                run.0
+            ],
         )?;
         self.append(
             id,

@@ -5,8 +5,9 @@ use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::model::{Outcome, RunId, Status, TaskId, WorkerIdentity, object};
+use crate::model::{Outcome, RunId, Status, Task, TaskId, WorkerIdentity, object};
 use crate::sqlite::SqliteBoard;
+use crate::sqlite::rows;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
@@ -179,18 +180,18 @@ impl Transaction<'_> {
         );
         self.close_run(id, task.current_run_id, &leaked)?;
         let expires = self.now + request.ttl_seconds.max(1);
-        self.execute(
-            "UPDATE tasks SET status = 'running', claim_lock = ?2, claim_expires = ?3,
-                 started_at = COALESCE(started_at, ?4), worker_pid = NULL,
-                 last_heartbeat_at = NULL, scheduled_at = NULL
-             WHERE id = ?1",
-            params![id.as_str(), request.lock, expires, self.now],
-        )?;
         let metadata = request
             .dispatcher
             .as_ref()
             .map(WorkerIdentity::as_dispatcher);
         let run = self.open_run(id, &request.lock, expires, None, metadata.as_ref())?;
+        self.execute(
+            "UPDATE tasks SET status = 'running', claim_lock = ?2, claim_expires = ?3,
+                 started_at = COALESCE(started_at, ?4), worker_pid = NULL,
+                 last_heartbeat_at = NULL, scheduled_at = NULL, current_run_id = ?5
+             WHERE id = ?1",
+            params![id.as_str(), request.lock, expires, self.now, run.0],
+        )?;
         self.append(
             id,
             Some(run),
@@ -203,7 +204,18 @@ impl Transaction<'_> {
         )?;
         Ok(ClaimOutcome::Claimed(Box::new(Claimed {
             is_first_attempt: task.started_at.is_none(),
-            task: self.known_task(id)?,
+            // As the statement above left it.
+            task: Task {
+                state: rows::state(Status::Running.as_str().to_owned()),
+                claim_lock: Some(request.lock.clone()),
+                claim_expires: Some(expires),
+                started_at: task.started_at.or(Some(self.now)),
+                worker_pid: None,
+                last_heartbeat_at: None,
+                scheduled_at: None,
+                current_run_id: Some(run),
+                ..task
+            },
             run,
         })))
     }

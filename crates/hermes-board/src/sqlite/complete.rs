@@ -138,7 +138,7 @@ impl Transaction<'_> {
             .filter(|metadata| !metadata.is_empty());
         self.execute(
             "UPDATE tasks SET status = 'done', result = ?2, completed_at = ?3, claim_lock = NULL,
-                 claim_expires = NULL, worker_pid = NULL, block_kind = NULL,
+                 claim_expires = NULL, worker_pid = NULL, current_run_id = NULL, block_kind = NULL,
                  block_recurrences = 0, consecutive_failures = 0, last_failure_error = NULL,
                  scheduled_at = NULL
              WHERE id = ?1",
@@ -158,7 +158,14 @@ impl Transaction<'_> {
             handoff,
             with_denied.as_ref().or(metadata),
         );
-        let run = self.close_or_record(id, run, &ending)?;
+        let run = match run {
+            Some(run) => {
+                self.end_run(run, &ending)?;
+                self.void_checks(id)?;
+                Some(run)
+            }
+            None => self.close_or_record(id, None, &ending)?,
+        };
         let artifacts = completion.artifacts();
         self.append(
             id,

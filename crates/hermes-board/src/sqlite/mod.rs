@@ -110,6 +110,12 @@ impl SqliteBoard {
         self.damage.watch(result)
     }
 
+    /// Runs a query of one statement, which needs no transaction to see one state of the board.
+    fn look<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let tx = Transaction::new(self.connection(), &self.board, &self.options);
+        self.damage.watch(query(&tx))
+    }
+
     /// Runs `query` on one state of the board.
     fn read<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let result = self

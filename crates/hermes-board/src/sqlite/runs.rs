@@ -45,7 +45,7 @@ impl<'a> Ending<'a> {
 }
 
 impl Transaction<'_> {
-    /// Opens an attempt at a card that was just claimed.
+    /// Opens an attempt at a card that is being claimed; the caller writes it to the card.
     pub(super) fn open_run(
         &self,
         task: &TaskId,
@@ -68,10 +68,6 @@ impl Transaction<'_> {
                 metadata.map(|metadata| Value::Object(metadata.clone()).to_string())
             ],
         )?;
-        self.execute(
-            "UPDATE tasks SET current_run_id = ?2 WHERE id = ?1",
-            params![task.as_str(), run],
-        )?;
         Ok(RunId(run))
     }
 
@@ -85,6 +81,17 @@ impl Transaction<'_> {
         let Some(run) = run else {
             return Ok(None);
         };
+        self.end_run(run, ending)?;
+        self.execute(
+            "UPDATE tasks SET current_run_id = NULL WHERE id = ?1",
+            [task.as_str()],
+        )?;
+        self.void_checks(task)?;
+        Ok(Some(run))
+    }
+
+    /// Records the end of an attempt, and nothing on its card.
+    pub(super) fn end_run(&self, run: RunId, ending: &Ending<'_>) -> Result<()> {
         let status = match ending.outcome {
             Outcome::Completed => "done",
             other => other.as_str(),
@@ -104,12 +111,7 @@ impl Transaction<'_> {
                 self.now
             ],
         )?;
-        self.execute(
-            "UPDATE tasks SET current_run_id = NULL WHERE id = ?1",
-            [task.as_str()],
-        )?;
-        self.void_checks(task)?;
-        Ok(Some(run))
+        Ok(())
     }
 
     /// Records an attempt that began and ended now, to keep the summary of a card that nobody had

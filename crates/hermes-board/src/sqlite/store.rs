@@ -75,7 +75,7 @@ impl BoardStore for SqliteBoard {
     }
 
     fn task(&self, id: &TaskId) -> Result<Option<Task>> {
-        self.read(|tx| tx.task(id))
+        self.look(|tx| tx.task(id))
     }
 
     fn checks(&self, id: &TaskId) -> Result<Vec<Check>> {

@@ -1,6 +1,6 @@
 //! Cards from filing to archive, and everything that must not happen on the way.
 
-use hermes_board::model::{BlockKind, CheckMark, Outcome, Status, TaskId};
+use hermes_board::model::{BlockKind, CheckMark, Outcome, Status, TaskId, Termination};
 use hermes_board::store::{
     BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion,
     NewTask, PromoteRequest, ScheduleRequest, StartIn,
@@ -633,4 +633,28 @@ fn a_review_is_claimed_despite_open_parents() {
             .contains(r#""source_status":"review""#)
     );
     assert_eq!(board.check_mark(&id).unwrap(), CheckMark::None);
+}
+
+#[test]
+fn a_claim_gives_the_card_as_it_is_stored() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    for _ in 0..2 {
+        let outcome = board.claim(&ClaimRequest {
+            task: id.clone(),
+            lock: "here:1".to_owned(),
+            ttl_seconds: 60,
+            from: ClaimFrom::Ready,
+            dispatcher: None,
+        });
+        let ClaimOutcome::Claimed(claimed) = outcome.unwrap() else {
+            panic!("not claimed");
+        };
+        assert_eq!(claimed.task, task(&board, &id));
+        let _applied = board
+            .reclaim(&id, Some("here:1"), None, Termination::default())
+            .unwrap();
+        fixture.pass(10);
+    }
 }

@@ -82,3 +82,57 @@ fn why_explains_every_status() {
         "no such card: 't_none'",
     );
 }
+
+#[test]
+fn diagnostics_agree_with_why() {
+    let crew = Crew::configured(&["max_in_progress_per_profile: 1"]);
+    let cards = crew.ready(3, "alpha");
+    crew.dispatch(&[]);
+    let database = crew.desk.database();
+    for table in ["tasks", "task_events"] {
+        let age = format!("UPDATE {table} SET created_at = created_at - 7200");
+        database.execute(&age, []).unwrap();
+    }
+    drop(database);
+    // Cards that wait for a limit are busy, not stranded.
+    crew.kanban(&["why", &cards[1]])
+        .succeeds()
+        .prints_part("alpha is at its limit: 1 in progress");
+    crew.kanban(&["diagnostics"])
+        .succeeds()
+        .prints("No active diagnostics on this board.\n")
+        .says(
+            "2 ready card(s) wait for a limit on cards in progress; `hermes kanban why ID` says \
+             which.\n",
+        );
+    // A card without assignee is named at once, and a ready one that nobody starts as well.
+    let nobody = crew.desk.create("nobody's", &[]);
+    crew.kanban(&["diagnostics"])
+        .succeeds()
+        .prints_part(&nobody)
+        .prints_part("unassigned_in_ready: Without assignee");
+    crew.configure(&["default_assignee: beta"]);
+    let shown = crew.kanban(&["diagnostics", "--json"]).succeeds().json();
+    let kinds: Vec<_> = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|card| {
+            (
+                card["task_id"].clone(),
+                card["diagnostics"][0]["kind"].clone(),
+            )
+        })
+        .collect();
+    let mut expected: Vec<_> = cards[1..]
+        .iter()
+        .map(|id| {
+            (
+                serde_json::json!(id),
+                serde_json::json!("stranded_in_ready"),
+            )
+        })
+        .collect();
+    expected.sort_by_key(|(id, _)| id.to_string());
+    assert_eq!(kinds, expected);
+}

@@ -198,6 +198,14 @@ fn the_limit_per_profile_counts_one_board_unless_told_otherwise() {
         let report = yard.tick(&mut there);
         assert_eq!(of(&report, "alpha", 2), expected, "{scope}");
         assert_eq!(of(&report, "beta", 2), (1, 0), "{scope}");
+        if let Some(row) = report.skipped_per_profile_capped.first() {
+            let why = yard.dispatcher.why(&there, &row.task_id).unwrap();
+            assert_eq!(
+                why[0].sentence(|at| at.to_string()),
+                "alpha is at its limit: 2 in progress on all boards, the most that \
+                 kanban.max_in_progress_per_profile allows."
+            );
+        }
     }
 }
 
