@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::attach::{Container, Found, is_meant, probe, wake};
 use super::create::{Made, make};
 use super::diagnose::diagnose;
@@ -193,7 +195,7 @@ impl DockerSandbox {
             }
             self.host.teardown.begin(id);
         }
-        let has_ended_early = facts.is_some_and(ended_early);
+        let has_ended_early = facts.is_some_and(may_end_early);
         let mut container = self.find_or_make(plan)?;
         if !has_ended_early {
             return Ok(container);
@@ -284,18 +286,20 @@ struct End {
     code: Option<i64>,
 }
 
-/// Whether a container has ended, and that as soon as it had started.
-fn ended_early(facts: &ContainerFacts) -> bool {
-    if facts.state() != State::Exited {
-        return false;
-    }
+/// Whether a container has ended as soon as it had started, or is about to: its processes may be
+/// gone before the engine has taken note.
+fn may_end_early(facts: &ContainerFacts) -> bool {
     let time = |text: &Option<String>| parse_time(text.as_deref()?);
-    let (Some(started), Some(finished)) = (time(&facts.started_at), time(&facts.finished_at))
-    else {
+    let until = match facts.state() {
+        State::Exited => time(&facts.finished_at),
+        State::Running => Some(Timestamp::now()),
+        _ => None,
+    };
+    let (Some(started), Some(until)) = (time(&facts.started_at), until) else {
         return false;
     };
     // A negative time is that of a container that was started again.
-    Duration::try_from(finished.duration_since(started)).is_ok_and(|ran| ran < EARLY)
+    Duration::try_from(until.duration_since(started)).is_ok_and(|ran| ran < EARLY)
 }
 
 /// Watches a container for a while; says how it ended, if it did. What cannot be asked is running.

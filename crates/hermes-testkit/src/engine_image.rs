@@ -30,7 +30,7 @@ pub enum EngineImage {
     S6,
     /// Its entry point prints the command it is given, and that is all.
     Swallows,
-    /// Its entry point ends after a moment, with code 7.
+    /// Its entry point ends at once, with code 7.
     Dies,
 }
 
@@ -44,7 +44,7 @@ impl EngineImage {
             Self::DebianPython => "hermes-test-debian-python:1",
             Self::S6 => "hermes-test-s6:1",
             Self::Swallows => "hermes-test-swallows:1",
-            Self::Dies => "hermes-test-dies:1",
+            Self::Dies => "hermes-test-dies:2",
         };
         let _lock = Self::lock();
         if !RealEngine::Docker.ask(&["image", "inspect", name]).0 {
@@ -107,7 +107,7 @@ impl EngineImage {
         let start = match self {
             Self::S6 => Some(("init", "exec \"$@\"")),
             Self::Swallows => Some(("start", "echo \"not run: $*\"")),
-            Self::Dies => Some(("start", "sleep 0.2; echo 'no licence found' >&2; exit 7")),
+            Self::Dies => Some(("start", "echo 'no licence found' >&2; exit 7")),
             _ => None,
         };
         let entry;

@@ -23,7 +23,10 @@ pub(super) struct Client {
 #[derive(Debug)]
 enum Link {
     Program(Program),
-    Socket { frames: Frames, takes_input: bool },
+    Socket {
+        frames: Box<Frames>,
+        takes_input: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -59,7 +62,7 @@ impl Client {
                 rustix::io::ioctl_fionbio(&stream.socket, true)
                     .map_err(|errno| failed(std::io::Error::from(errno)))?;
                 Link::Socket {
-                    frames: Frames::new(stream),
+                    frames: Box::new(Frames::new(stream)),
                     takes_input: true,
                 }
             }

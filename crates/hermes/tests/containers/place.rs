@@ -173,6 +173,12 @@ impl Place {
         self.processes(id).iter().any(|line| line.contains(part))
     }
 
+    /// Whether a process of ours is connected with a container, by whatever way.
+    #[track_caller]
+    pub(crate) fn is_attached(&self, id: &str) -> bool {
+        self.runs(id, "_h_k")
+    }
+
     /// What `hermes sandbox list` says about the containers of this home.
     #[track_caller]
     pub(crate) fn listed(&self) -> Vec<Value> {

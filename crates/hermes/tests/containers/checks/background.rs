@@ -6,7 +6,7 @@ use hermes_testkit::RealEngine;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::place::{Place, clients_of, eventually, text};
+use crate::place::{Place, eventually, text};
 use crate::talk::Talk;
 
 fn start(talk: &mut Talk, args: Value) -> String {
@@ -112,9 +112,7 @@ pub(crate) fn an_idle_process_lets_go_and_the_container_stays(engine: RealEngine
     let mut talk = place.talk();
     talk.output("cd /tmp; export KEPT=1");
     let id = place.only_id();
-    eventually("its connections are closed", || {
-        clients_of(&talk.hermes).is_empty()
-    });
+    eventually("its connections are closed", || !place.is_attached(&id));
     assert_eq!(place.look(&id, "{{.State.Status}}"), "running");
     // Nobody holds the sandbox any more.
     assert_eq!(talk.output("pwd; echo $KEPT"), "/tmp\n1");
@@ -131,20 +129,16 @@ pub(crate) fn what_runs_is_not_idle(engine: RealEngine) {
         &mut talk,
         json!({"command": "sleep 400", "background": true}),
     );
+    let id = place.only_id();
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(6) {
-        assert!(
-            !clients_of(&talk.hermes).is_empty(),
-            "let go while a process runs"
-        );
+        assert!(place.is_attached(&id), "let go while a process runs");
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(text(&poll(&mut talk, &process), "status"), "running");
     let kill = json!({"action": "kill", "session_id": process});
     assert_eq!(talk.call("process", kill)["status"], "killed");
-    eventually("let go when it is over", || {
-        clients_of(&talk.hermes).is_empty()
-    });
+    eventually("let go when it is over", || !place.is_attached(&id));
 }
 
 /// check 36, in opt-out mode: the container goes and comes back.
