@@ -52,7 +52,7 @@ pub(crate) fn piped_text(interrupt: &Wake, printer: Printer) -> Result<Option<St
                 continue;
             }
         }
-        let mut chunk = [0; 64 * 1024];
+        let mut chunk = [0; 8 * 1024];
         let count = input.read(&mut chunk).map_err(|error| unread(&error))?;
         if count == 0 {
             break;

@@ -67,7 +67,7 @@ fn interrupted_answer_is_kept_as_far_as_it_came() {
     let answer = ScriptedAnswer::pieces(&["one ", "two ", "three"]);
     let world = World::with(ModelServer::always(answer.slowly(Duration::from_mins(1))));
     let mut running = world.hermes(&["chat", "-q", "hi", "--json"]).start();
-    let mut next = || -> Value { serde_json::from_str(&running.next_line().unwrap()).unwrap() };
+    let next = || -> Value { serde_json::from_str(&running.next_line().unwrap()).unwrap() };
     let session = next()["session_id"].as_str().unwrap().to_owned();
     assert_eq!(next(), json!({"type": "text", "text": "one "}));
     signal(running.pid(), Signal::INT);

@@ -21,6 +21,10 @@ const NOTICE: usize = 1_000;
 const RULE: usize = 60;
 
 /// Shows turns.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of the command line, and they combine"
+)]
 pub(super) struct Display {
     printer: Printer,
     quiet: bool,
