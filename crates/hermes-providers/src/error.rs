@@ -110,6 +110,9 @@ pub struct ProviderFailure {
     pub status: Option<u16>,
     pub provider: String,
     pub model: String,
+    /// With [`ErrorClass::Timeout`]: scheme, host and port of the server. The rest of its address may
+    /// hold a key.
+    pub address: Option<String>,
     /// The delay the provider asks for.
     pub retry_after: Option<Duration>,
     pub reset_at: Option<SystemTime>,
@@ -144,6 +147,7 @@ impl ProviderFailure {
             status: None,
             provider: String::new(),
             model: String::new(),
+            address: None,
             retry_after: None,
             reset_at: None,
             stated_limit: None,
@@ -157,6 +161,11 @@ impl ProviderFailure {
     pub fn hint(&self) -> Option<String> {
         let provider = &self.provider;
         Some(match self.class {
+            ErrorClass::Auth if self.is_forbidden() => format!(
+                "the account at {provider} may have no access to `{}`, or the network or a proxy is blocked \
+                 there; choose another model with `-m`, or look at the account",
+                self.model
+            ),
             ErrorClass::Auth => {
                 format!("check the key of {provider} with `hermes auth list` or `hermes doctor`")
             }
@@ -175,9 +184,15 @@ impl ProviderFailure {
                 "if you trust the server, set HERMES_CA_BUNDLE to a file with the certificate of its issuer"
                     .to_owned()
             }
-            ErrorClass::Timeout => {
-                "check the network and the address of the provider with `hermes doctor`".to_owned()
-            }
+            ErrorClass::Timeout => match &self.address {
+                Some(address) => format!(
+                    "check that {address} is the address of the provider (`hermes config get \
+                     model.base_url`) and that it can be reached from here"
+                ),
+                None => {
+                    "check the network and the address of the provider with `hermes doctor`".to_owned()
+                }
+            },
             ErrorClass::ContextOverflow => {
                 "start a new session, or set `model.context_length` to the model's real window"
                     .to_owned()
@@ -196,6 +211,11 @@ impl ProviderFailure {
     /// Whether the certificate of the server is not trusted. Retrying does not help.
     pub(crate) fn is_about_certificate(&self) -> bool {
         self.class == ErrorClass::Timeout && self.message.contains("invalid peer certificate")
+    }
+
+    /// Whether the server knows who asks and refuses nevertheless. The key need not be wrong.
+    fn is_forbidden(&self) -> bool {
+        self.class == ErrorClass::Auth && self.status == Some(403)
     }
 
     /// The time until the quota resets, if it is longer than a few minutes.
@@ -217,6 +237,7 @@ impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.class {
             ErrorClass::Interrupted => return f.write_str(&self.message),
+            ErrorClass::Auth if self.is_forbidden() => "does not allow this request",
             ErrorClass::Auth => "rejected the key",
             ErrorClass::Billing => "requires payment",
             ErrorClass::RateLimit => "is rate-limiting requests",
@@ -246,6 +267,9 @@ impl fmt::Display for ProviderError {
             &self.provider
         };
         write!(f, "{who} {what}")?;
+        if let Some(address) = &self.address {
+            write!(f, " at {address}")?;
+        }
         if let Some(status) = self.status {
             write!(f, " (HTTP {status})")?;
         }

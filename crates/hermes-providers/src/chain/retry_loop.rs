@@ -156,6 +156,9 @@ impl Chain {
         let route = &route.endpoint.route;
         error.provider.clone_from(&route.provider);
         error.model.clone_from(&route.model);
+        if error.class == ErrorClass::Timeout {
+            error.address = address(&route.base_url);
+        }
         error.message = self.shared.redactor.redact(&error.message).into_owned();
         error
     }
@@ -355,6 +358,12 @@ impl Chain {
         }
         Some(error)
     }
+}
+
+/// Scheme, host and port of an address.
+fn address(base_url: &str) -> Option<String> {
+    let origin = reqwest::Url::parse(base_url).ok()?.origin();
+    origin.is_tuple().then(|| origin.ascii_serialization())
 }
 
 /// A notice for the user about a server limit; `None` if nothing is lost.

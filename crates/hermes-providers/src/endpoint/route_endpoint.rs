@@ -169,7 +169,8 @@ impl Endpoint {
                     (error.message.clone(), true)
                 }
                 Err(error) => {
-                    if has_streamed {
+                    // What arrived before an interruption is kept.
+                    if has_streamed && error.class != ErrorClass::Interrupted {
                         sink(StreamEvent::Restart);
                     }
                     return Err(error);

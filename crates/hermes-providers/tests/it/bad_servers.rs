@@ -98,11 +98,8 @@ fn unreachable_server_is_a_timeout_error() {
     let provider = Bench::custom(&format!("http://{address}/v1"), ONCE).open();
     let error = ask(&*provider, &question("hi")).unwrap_err();
     assert_eq!(error.class, ErrorClass::Timeout);
-    assert!(
-        error
-            .to_string()
-            .starts_with("custom could not be reached: no connection")
-    );
+    let named = format!("custom could not be reached at http://{address}: no connection");
+    assert!(error.to_string().starts_with(&named), "{error}");
     assert_eq!(error.attempts, 2);
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{World, assert_paired};
 
@@ -60,6 +60,25 @@ fn interrupted_turn_ends_within_half_a_second() {
         let kept = times.into_iter().find(|time| *time < PROMISED);
         assert!(kept.is_some(), "never within {PROMISED:?}");
     }
+}
+
+#[test]
+fn interrupted_answer_is_kept_as_far_as_it_came() {
+    let answer = ScriptedAnswer::pieces(&["one ", "two ", "three"]);
+    let world = World::with(ModelServer::always(answer.slowly(Duration::from_mins(1))));
+    let mut running = world.hermes(&["chat", "-q", "hi", "--json"]).start();
+    let next = || -> Value { serde_json::from_str(&running.next_line().unwrap()).unwrap() };
+    let session = next()["session_id"].as_str().unwrap().to_owned();
+    assert_eq!(next(), json!({"type": "text", "text": "one "}));
+    signal(running.pid(), Signal::INT);
+    let last: Value = serde_json::from_str(&running.next_line().unwrap()).unwrap();
+    assert_eq!(last["type"], json!("result"));
+    assert_eq!(last["outcome"], json!("interrupted"));
+    assert_eq!(last["answer"], json!("one"));
+    assert_eq!(running.wait().code(), Some(130));
+    let stored = world.stored(&session);
+    assert_eq!(stored.len(), 2);
+    assert_eq!(stored[1]["content"], json!("one"));
 }
 
 #[test]

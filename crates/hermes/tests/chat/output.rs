@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hermes_testkit::{ModelServer, ScriptedAnswer};
+use hermes_testkit::{ModelServer, ProgramOutput, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn closed_stdout_still_closes_the_session() {
 }
 
 #[test]
-fn query_shows_tool_calls_and_the_resume_command() {
+fn query_prints_only_its_answer_and_shows_the_rest_beside_it() {
     let world = World::answering([
         ScriptedAnswer::call("terminal", &json!({"command": "echo one"})),
         ScriptedAnswer::text("two"),
@@ -74,10 +74,190 @@ fn query_shows_tool_calls_and_the_resume_command() {
     let outcome = world.hermes(&["chat", "-q", "go"]).run();
     outcome
         .succeeds()
-        .prints_part("Query: go\n")
-        .prints_part("echo one")
-        .prints_part("\ntwo\n")
-        .prints_part("hermes --resume ");
+        .prints("two\n")
+        .says_part("Query: go\n")
+        .says_part("echo one")
+        .says_part("hermes --resume ");
+}
+
+/// The events of a run, in order.
+fn events(outcome: &ProgramOutput) -> Vec<Value> {
+    let lines = outcome.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn json_query_prints_events() {
+    let world = World::answering([
+        ScriptedAnswer::call("terminal", &json!({"command": "echo one"})),
+        ScriptedAnswer::text("two"),
+    ]);
+    let outcome = world.hermes(&["chat", "-q", "go", "--json"]).run();
+    outcome.succeeds().says("");
+    let events = events(&outcome);
+    let types: Vec<&str> = events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect();
+    let mut order = types.clone();
+    order.dedup();
+    assert_eq!(
+        order,
+        ["session", "tool_call", "tool_result", "text", "result"]
+    );
+    let keys = |event: &Value| -> Vec<String> {
+        let fields = event.as_object().unwrap();
+        fields.keys().cloned().collect()
+    };
+    let session = events[0]["session_id"].as_str().unwrap();
+    assert_eq!(
+        events[0],
+        json!({"type": "session", "session_id": session, "model": "test-model",
+            "provider": "custom", "resumed": false})
+    );
+    assert_eq!(
+        events[1],
+        json!({"type": "tool_call", "tool": "terminal", "arguments": {"command": "echo one"}})
+    );
+    assert_eq!(keys(&events[2]), ["type", "tool", "result", "seconds"]);
+    assert_eq!(events[2]["result"]["output"], json!("one"));
+    assert!(events[2]["seconds"].is_f64());
+    let text: String = events
+        .iter()
+        .filter(|event| event["type"] == "text")
+        .map(|event| event["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(text, "two");
+    let last = events.last().unwrap();
+    assert_eq!(
+        keys(last),
+        [
+            "type",
+            "outcome",
+            "answer",
+            "session_id",
+            "model",
+            "provider",
+            "turn_exit_reason",
+            "api_calls",
+            "usage",
+            "estimated_cost_usd",
+            "cost_status",
+            "unwritten_files",
+        ]
+    );
+    assert_eq!(last["outcome"], json!("completed"));
+    assert_eq!(last["answer"], json!("two"));
+    assert_eq!(last["session_id"], json!(session));
+    assert_eq!(last["api_calls"], json!(2));
+    assert!(last["usage"]["total_tokens"].is_u64());
+    // Another turn of the same conversation.
+    let resumed = world
+        .hermes(&["chat", "-q", "again", "--json", "-r", session])
+        .run();
+    resumed.exits(1);
+    let events = self::events(&resumed);
+    assert_eq!(events[0]["resumed"], json!(true));
+}
+
+#[test]
+fn json_query_tells_retries_and_failures() {
+    let world = World::with(ModelServer::start([
+        ScriptedAnswer::status(500, &json!({"error": {"message": "boom"}})),
+        ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}})),
+    ]));
+    let outcome = world.hermes(&["chat", "-q", "go", "--json"]).run();
+    outcome.exits(1).says("");
+    let events = events(&outcome);
+    let types: Vec<&str> = events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types, ["session", "retry", "result"]);
+    assert!(events[1]["seconds"].as_f64().unwrap() > 0.0);
+    assert!(events[1]["reason"].as_str().unwrap().contains("boom"));
+    assert_eq!(events[2]["outcome"], json!("failed"));
+    assert_eq!(events[2]["answer"], Value::Null);
+    assert_eq!(events[2]["failure"]["reason"], json!("auth"));
+    assert!(events[2]["failure"]["hint"].is_string());
+    world.hermes(&["chat", "--json"]).run().exits(2).prints("");
+}
+
+#[test]
+fn retries_are_told_on_standard_error() {
+    for args in [
+        &["chat", "-q", "go"][..],
+        &["chat", "-Q", "-q", "go"],
+        &["-z", "go"],
+    ] {
+        let world = World::with(ModelServer::start([
+            ScriptedAnswer::status(500, &json!({"error": {"message": "boom"}})),
+            ScriptedAnswer::text("done"),
+        ]));
+        let outcome = world.hermes(args).run();
+        outcome
+            .succeeds()
+            .prints("done\n")
+            .says_part("Retrying in ")
+            .says_part("custom failed (HTTP 500): boom");
+    }
+}
+
+#[test]
+fn forbidden_request_is_not_called_a_rejected_key() {
+    let forbidden = json!({"error": {"message": "This model is not available in your region"}});
+    let world = World::answering([ScriptedAnswer::status(403, &forbidden)]);
+    let outcome = world.ask("hi");
+    outcome.exits(1).says_part(
+        "Error: custom does not allow this request (HTTP 403): This model is not available in your \
+         region\nhint: the account at custom may have no access to `test-model`",
+    );
+    assert!(!outcome.stderr.contains("key"), "{outcome}");
+}
+
+#[test]
+fn unreachable_address_is_named() {
+    let world = World::answering([]);
+    // Nobody listens on a port that was free a moment ago.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    world.home.put(
+        "config.yaml",
+        format!(
+            "model:\n  default: m\n  provider: custom\n  base_url: http://user:hunter2@127.0.0.1:{port}/v1?key=x\n\
+             agent: {{api_max_retries: 1}}\n"
+        ),
+    );
+    let outcome = world.ask("hi");
+    outcome
+        .exits(1)
+        .says_part(&format!(
+            "custom could not be reached at http://127.0.0.1:{port}: "
+        ))
+        .says_part(&format!(
+            "hint: check that http://127.0.0.1:{port} is the address"
+        ));
+    assert!(!outcome.stderr.contains("hunter2"), "{outcome}");
+}
+
+#[test]
+fn script_reads_what_is_piped_in_behind_its_prompt() {
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
+    let run = |input: &str| {
+        let outcome = world.hermes(&["-z", "Explain:"]).stdin(input).run();
+        outcome.succeeds().prints("done\n").says("");
+        world.last_messages()[1]["content"].clone()
+    };
+    assert_eq!(run("\n  one\ntwo\n\n"), json!("Explain:\n\n  one\ntwo"));
+    assert_eq!(run(""), json!("Explain:"));
+    let outcome = world.hermes(&["-z", "x"]).stdin("y".repeat(5 << 20)).run();
+    outcome
+        .exits(1)
+        .prints("")
+        .says_part("standard input has more than 4 MiB");
 }
 
 #[test]

@@ -90,7 +90,8 @@ impl Shared {
 /// Flags of the top level alone.
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct TopLevel {
-    /// Answer this and print only the answer, without asking for approval
+    /// Answer this and print only the answer, without asking for approval; what is piped in follows
+    /// the prompt
     #[arg(short = 'z', long, value_name = "PROMPT")]
     pub(super) oneshot: Option<String>,
     /// With -z: write usage and cost to this file, as JSON
@@ -119,9 +120,12 @@ pub(crate) struct Args {
     /// Show tool arguments and results in full
     #[arg(short, long)]
     pub(super) verbose: bool,
-    /// Print only the answer
+    /// Print only the answer, and no tool calls on standard error
     #[arg(short = 'Q', long)]
     pub(super) quiet: bool,
+    /// With -q: print what happens as JSON, one event per line
+    #[arg(long, requires = "query")]
+    pub(super) json: bool,
     /// Maximum number of requests per turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_turns: Option<u32>,

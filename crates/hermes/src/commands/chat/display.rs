@@ -1,9 +1,10 @@
-//! What a person sees of a turn. In the quiet modes standard output carries the answer and nothing
-//! else; everything else goes to standard error or the log.
+//! What a person sees of a turn. For a single query standard output carries the answer and nothing else;
+//! everything else goes to standard error or the log.
 
 use std::time::Instant;
 
 use hermes_agent::{TurnEvent, TurnObserver, TurnOutcome, TurnResult};
+use hermes_providers::StreamEvent;
 use hermes_runtime::Conversation;
 use serde_json::Value;
 
@@ -20,9 +21,15 @@ const NOTICE: usize = 1_000;
 const RULE: usize = 60;
 
 /// Shows turns.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of the command line, and they combine"
+)]
 pub(super) struct Display {
     printer: Printer,
     quiet: bool,
+    /// Whether there is one query, whose answer others may read.
+    single: bool,
     script: bool,
     verbose: bool,
     begun: Instant,
@@ -33,6 +40,7 @@ impl Display {
         Self {
             printer: context.printer,
             quiet: options.is_quiet(),
+            single: !matches!(options.mode, InputMode::Lines { .. }),
             script: matches!(options.mode, InputMode::Oneshot(_)),
             verbose: options.verbose,
             begun: Instant::now(),
@@ -57,15 +65,24 @@ impl Display {
 
     pub(super) fn query(&self, query: &str) -> Result<()> {
         if !self.quiet {
-            self.printer.line(format!("Query: {query}\n"))?;
+            self.feed(format!("Query: {query}\n"))?;
         }
         Ok(())
+    }
+
+    /// What is shown beside answers.
+    fn feed(&self, text: impl AsRef<str>) -> Result<()> {
+        if self.single {
+            self.printer.note(text)
+        } else {
+            self.printer.line(text)
+        }
     }
 
     /// Shows what came of a turn.
     pub(super) fn answer(&self, result: &TurnResult) -> Result<()> {
         if let Some(text) = &result.final_response {
-            if self.quiet {
+            if self.quiet || self.single {
                 self.printer.line(text)?;
             } else {
                 let rule = "─".repeat(RULE);
@@ -111,7 +128,7 @@ impl Display {
         }
         let (total, person) = conversation.agent().message_counts();
         let seconds = self.begun.elapsed().as_secs_f64();
-        self.printer.line(format!(
+        self.feed(format!(
             "\nGo on with: hermes --resume {id}\nSession: {id}\nDuration: {seconds:.1} s\n\
              Messages: {total} ({person} from the user)"
         ))
@@ -121,7 +138,7 @@ impl Display {
         let most = if self.verbose { usize::MAX } else { SHORT };
         let text = one_line(&arguments.to_string(), most);
         // A reader that has gone is noticed when the answer is printed.
-        drop(self.printer.line(format!("┊ {tool} {text}")));
+        drop(self.feed(format!("┊ {tool} {text}")));
     }
 }
 
@@ -131,16 +148,25 @@ impl TurnObserver for Display {
             TurnEvent::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
             TurnEvent::Called { tool, result, took } if !self.quiet && self.verbose => {
                 let seconds = took.as_secs_f64();
-                drop(
-                    self.printer
-                        .line(format!("┊ {tool} ({seconds:.1} s): {result}")),
-                );
+                drop(self.feed(format!("┊ {tool} ({seconds:.1} s): {result}")));
             }
             TurnEvent::Notice(text) if !self.script => {
                 drop(self.printer.note(one_line(&text, NOTICE)));
             }
-            TurnEvent::Stream(hermes_providers::StreamEvent::Switched(text)) if !self.script => {
+            TurnEvent::Stream(StreamEvent::Switched(text)) if !self.script => {
                 drop(self.printer.note(one_line(&text, NOTICE)));
+            }
+            // Told in scripts as well: a wait without a word looks like a program that hangs.
+            TurnEvent::Stream(StreamEvent::Waiting { seconds, reason }) => {
+                let reason = one_line(&reason, NOTICE);
+                let seconds = seconds.ceil();
+                drop(
+                    self.printer
+                        .note(format!("Retrying in {seconds:.0} s: {reason}")),
+                );
+            }
+            TurnEvent::Stream(StreamEvent::Restart) => {
+                drop(self.printer.note("The answer broke off; asking again."));
             }
             TurnEvent::Calling { .. }
             | TurnEvent::Called { .. }

@@ -2,6 +2,7 @@
 
 mod args;
 mod display;
+mod events;
 mod exit_code;
 mod line_loop;
 mod once;
@@ -27,6 +28,7 @@ pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Resul
         InputMode::Query(query) | InputMode::QuietQuery(query) => {
             once::query(query, &options, &runtime, context)
         }
+        InputMode::JsonQuery(query) => once::events(query, &options, &runtime, context),
         InputMode::Lines { .. } => line_loop::run(&options, &runtime, context),
     };
     ended.inspect_err(|error| runtime.record_failed_worker(error.exit_code()))

@@ -2,16 +2,19 @@
 
 use std::process::ExitCode;
 
-use hermes_agent::{TurnInput, TurnResult};
-use hermes_runtime::{Runtime, load_image};
+use hermes_agent::{TurnInput, TurnObserver, TurnResult};
+use hermes_providers::Image;
+use hermes_runtime::{Conversation, Runtime, load_image};
 
 use super::display::Display;
+use super::events::Events;
 use super::exit_code::exit_code;
 use super::open_chat::OpenChat;
 use super::options::ChatOptions;
 use super::usage_report;
 use crate::context::Context;
 use crate::error::Result;
+use crate::ui::piped_text;
 
 /// `chat -q` and `chat -Q -q`.
 pub(super) fn query(
@@ -21,10 +24,7 @@ pub(super) fn query(
     context: &Context,
 ) -> Result<ExitCode> {
     context.start_logging();
-    let image = match &options.image {
-        Some(path) => Some(load_image(path)?),
-        None => None,
-    };
+    let image = options.image.as_deref().map(load_image).transpose()?;
     let mut chat = OpenChat::open(options, runtime, context)?;
     let mut display = Display::new(options, context);
     let conversation = &mut chat.conversation;
@@ -35,15 +35,43 @@ pub(super) fn query(
         chat.close(None, 1)?;
         return Err(error);
     }
-    let mut input = TurnInput::text(conversation.expand_references(query));
-    input.images.extend(image);
-    input.images.extend(conversation.card_images());
-    let result = conversation.turn(input, &mut display);
-    let result = conversation.pursue_goal(result, &mut display);
+    let result = turn(conversation, query, image, &mut display);
     let shown = display
         .answer(&result)
         .and_then(|()| display.farewell(conversation, &result));
     finish(chat, &result, shown)
+}
+
+/// `chat -q --json`.
+pub(super) fn events(
+    query: &str,
+    options: &ChatOptions,
+    runtime: &Runtime,
+    context: &Context,
+) -> Result<ExitCode> {
+    context.start_logging();
+    let image = options.image.as_deref().map(load_image).transpose()?;
+    let mut chat = OpenChat::open(options, runtime, context)?;
+    let mut events = Events::new(context.printer);
+    let conversation = &mut chat.conversation;
+    events.session(conversation);
+    let result = turn(conversation, query, image, &mut events);
+    events.result(&result);
+    finish(chat, &result, events.finish())
+}
+
+/// The turn of a query, and those after it until the goal of a card is reached.
+fn turn(
+    conversation: &mut Conversation,
+    query: &str,
+    image: Option<Image>,
+    observer: &mut dyn TurnObserver,
+) -> TurnResult {
+    let mut input = TurnInput::text(conversation.expand_references(query));
+    input.images.extend(image);
+    input.images.extend(conversation.card_images());
+    let result = conversation.turn(input, observer);
+    conversation.pursue_goal(result, observer)
 }
 
 /// `-z`.
@@ -54,6 +82,10 @@ pub(super) fn script(
     context: &Context,
 ) -> Result<ExitCode> {
     context.start_logging();
+    let prompt = match piped_text(&options.request.interrupt, context.printer)? {
+        Some(input) => format!("{prompt}\n\n{input}"),
+        None => prompt.to_owned(),
+    };
     let mut chat = match OpenChat::open(options, runtime, context) {
         Ok(chat) => chat,
         Err(mut error) => {

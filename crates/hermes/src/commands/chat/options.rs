@@ -15,10 +15,12 @@ use crate::ui::Asked;
 /// Where messages come from, and what is shown of their turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InputMode {
-    /// One query, shown with its tool calls.
+    /// One query; its tool calls are shown beside the answer.
     Query(String),
     /// One query, of which only the answer is shown.
     QuietQuery(String),
+    /// One query, of which everything is told to a program.
+    JsonQuery(String),
     /// One query of a script: only the answer is shown, and nobody is asked.
     Oneshot(String),
     /// Lines of standard input until it ends.
@@ -48,6 +50,7 @@ impl ChatOptions {
         let env = &context.env;
         let mode = match (top.oneshot, args.query, &args.image, args.quiet) {
             (Some(prompt), _, _, _) => InputMode::Oneshot(prompt),
+            (None, Some(query), _, _) if args.json => InputMode::JsonQuery(query),
             (None, Some(query), _, true) => InputMode::QuietQuery(query),
             (None, Some(query), _, false) => InputMode::Query(query),
             (None, None, Some(_), true) => InputMode::QuietQuery(String::new()),
@@ -65,8 +68,10 @@ impl ChatOptions {
                 "-z with --provider needs a model: name one with -m",
             ));
         }
-        if let InputMode::Oneshot(text) | InputMode::Query(text) | InputMode::QuietQuery(text) =
-            &mode
+        if let InputMode::Oneshot(text)
+        | InputMode::Query(text)
+        | InputMode::QuietQuery(text)
+        | InputMode::JsonQuery(text) = &mode
             && text.trim().is_empty()
             && args.image.is_none()
         {
@@ -121,7 +126,9 @@ impl ChatOptions {
     pub(super) fn asked(&self) -> Asked {
         match self.mode {
             InputMode::Oneshot(_) => Asked::Nothing,
-            InputMode::QuietQuery(_) | InputMode::Lines { quiet: true } => Asked::Approval,
+            InputMode::QuietQuery(_)
+            | InputMode::JsonQuery(_)
+            | InputMode::Lines { quiet: true } => Asked::Approval,
             InputMode::Query(_) | InputMode::Lines { quiet: false } => Asked::Everything,
         }
     }
