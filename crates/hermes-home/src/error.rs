@@ -86,7 +86,7 @@ impl Error {
                 Some("name an existing profile with --clone-from".to_owned())
             }
             Self::DefaultProfile { action } => (*action == "deleted")
-                .then(|| "to remove everything, use: hermes uninstall".to_owned()),
+                .then(|| "to remove everything, delete the directory ~/.hermes".to_owned()),
             Self::SkillsOfClone => Some("leave out --no-skills or the clone option".to_owned()),
             Self::LeftBehind { left, .. } => Some(format!("remove it by hand: {}", left.display())),
             Self::Yaml { path, .. } => Some(format!("correct {} and try again", path.display())),

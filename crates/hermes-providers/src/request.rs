@@ -45,6 +45,8 @@ named_enum! {
         GoalJudge = "goal_judge",
         /// Assess whether a flagged command can run unasked.
         Approval = "approval",
+        /// Describe what a profile is for.
+        ProfileDescriber = "profile_describer",
     }
 }
 
@@ -53,7 +55,7 @@ impl AuxiliaryTask {
     pub(crate) fn default_timeout(self) -> Duration {
         Duration::from_secs(match self {
             Self::TitleGeneration | Self::Approval => 30,
-            Self::GoalJudge => 60,
+            Self::GoalJudge | Self::ProfileDescriber => 60,
             Self::Compression | Self::TriageSpecifier => 120,
             Self::KanbanDecomposer => 180,
         })

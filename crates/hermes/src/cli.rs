@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use hermes_config::{Environment, vars};
 use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
 use unicode_width::UnicodeWidthStr;
@@ -40,32 +40,26 @@ struct Cli {
     chat: commands::chat::TopLevel,
 
     #[command(subcommand)]
-    command: Option<Command>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Watch agents work on a board; needs no key and touches none of your data
-    Demo(commands::demo::Args),
-    /// Talk to the agent
-    Chat(Box<commands::chat::Args>),
-    #[command(flatten)]
-    Other(Verb),
+    command: Option<Verb>,
 }
 
 verbs! { Context;
+    /// Watch agents work on a board; needs no key and touches none of your data
+    Demo(commands::demo::Args) => commands::demo::run,
+    /// Talk to the agent
+    Chat(Box<commands::chat::Args>) => commands::chat::run_alone,
     /// Show and change settings
     Config(commands::config::Args) => commands::config::run,
     /// Manage profiles: agents, each with its own home
     Profile(commands::profile::Args) => commands::profile::run,
     /// Create, watch and complete cards on the task board
     Kanban(Box<commands::kanban::Args>) => commands::kanban::run,
+    /// Show the model in use, or choose another one
+    Model(commands::model::Args) => commands::model::run,
     /// Manage the keys for model providers
-    #[command(subcommand)]
-    Auth(commands::auth::Verb) => commands::auth::Verb::run,
+    Auth(commands::auth::Args) => commands::auth::run,
     /// Manage the providers to fall back to when the first one fails
-    #[command(subcommand)]
-    Fallback(commands::fallback::Verb) => commands::fallback::Verb::run,
+    Fallback(commands::fallback::Args) => commands::fallback::run,
     /// Remove the login and all keys of a provider
     Logout(commands::auth::LogoutArgs) => commands::auth::run_logout,
     /// Show what is configured and what is running
@@ -83,30 +77,29 @@ verbs! { Context;
     /// Run a command as an agent's terminal would
     Exec(commands::exec::Args) => commands::exec::run,
     /// Manage the containers that agents work in
-    #[command(subcommand)]
-    Sandbox(commands::sandbox::Verb) => commands::sandbox::run,
+    Sandbox(commands::sandbox::Args) => commands::sandbox::run,
     /// List, search, export and prune stored conversations
-    #[command(subcommand)]
-    Sessions(commands::sessions::Verb) => commands::sessions::run,
+    Sessions(commands::sessions::Args) => commands::sessions::run,
     /// List and call agent tools
-    #[command(subcommand)]
-    Tools(commands::tools::Verb) => commands::tools::Verb::run,
+    Tools(commands::tools::Args) => commands::tools::run,
     /// Print a completion script for a shell
     Completion(commands::completion::Args) => commands::completion::run,
+    /// Print the manual page of a command
+    Man(commands::man::Args) => commands::man::run,
     /// Show the version and the path of the program
     Version(NoArgs) => commands::version::run,
     /// Steps that scripts and services call
-    #[command(hide = true, subcommand)]
-    Internal(commands::internal::Verb) => commands::internal::Verb::run,
+    [hide(true)]
+    Internal(commands::internal::Args) => commands::internal::run,
 }
 
-impl Command {
+impl Verb {
     /// Whether the command is pointless where the home is no directory. `doctor` says what is
     /// wrong.
     fn needs_home(&self) -> bool {
         !matches!(
             self,
-            Self::Demo(_) | Self::Other(Verb::Doctor(_) | Verb::Completion(_) | Verb::Version(_))
+            Self::Demo(_) | Self::Doctor(_) | Self::Completion(_) | Self::Man(_) | Self::Version(_)
         )
     }
 }
@@ -135,6 +128,7 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
     let rest = selection
         .as_ref()
         .map_or(args, |selection| selection.args.as_slice());
+    let rest = help_as_flag(rest);
     let full = std::iter::once(OsString::from("hermes")).chain(rest.iter().cloned());
     let parsed = Cli::command()
         .try_get_matches_from(full)
@@ -142,9 +136,14 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            let text = with_short_usage(&error.render().to_string());
+            let mut text = with_short_usage(&error.render().to_string());
             if !error.use_stderr() {
                 return exit(printer.out(&text));
+            }
+            if let Some(question) = question(&error, &rest) {
+                text.push_str(&format!(
+                    "\nhint: to ask the agent, run: hermes chat -q {question}\n"
+                ));
             }
             printer.err(&text)?;
             return Ok(ExitCode::from(2));
@@ -153,22 +152,62 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
     let Some(selection) = selection else {
         return Ok(ExitCode::from(2));
     };
-    let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
+    let is_chat = matches!(cli.command, None | Some(Verb::Chat(_)));
     if !is_chat && cli.chat.is_given() {
         return Err(CommandError::usage(
             "these flags only apply to `hermes chat`",
         ));
     }
-    if cli.command.as_ref().is_none_or(Command::needs_home) {
+    if cli.command.as_ref().is_none_or(Verb::needs_home) {
         refuse_non_directory(&selection.location)?;
     }
     let context = &Context::new(env, system, &selection, printer, Cli::command);
     match cli.command {
         None => commands::chat::run(cli.chat, None, context),
-        Some(Command::Chat(args)) => commands::chat::run(cli.chat, Some(*args), context),
-        Some(Command::Demo(args)) => commands::demo::run(&args, context),
-        Some(Command::Other(verb)) => verb.run(context),
+        Some(Verb::Chat(args)) => commands::chat::run(cli.chat, Some(*args), context),
+        Some(verb) => verb.run(context),
     }
+}
+
+/// `help COMMAND` means `COMMAND --help`.
+fn help_as_flag(args: &[OsString]) -> Vec<OsString> {
+    match args {
+        [first, rest @ ..] if first == "help" => {
+            let names = rest.iter().cloned();
+            names.chain([OsString::from("--help")]).collect()
+        }
+        _ => args.to_vec(),
+    }
+}
+
+/// What a person meant to ask who wrote it without `-q`, in quotes for a shell: words where no
+/// command is, and more of them than a mistyped command would have.
+fn question(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+    let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
+    let text = match (error.kind(), words.split_first()?) {
+        (ErrorKind::UnknownArgument, (first, rest))
+            if *first == "chat" && rest.iter().all(|word| !word.starts_with('-')) =>
+        {
+            rest.join(" ")
+        }
+        (ErrorKind::InvalidSubcommand, (first, rest)) => {
+            let given = error.get(ContextKind::InvalidSubcommand);
+            let is_first = matches!(given, Some(ContextValue::String(given)) if given == first);
+            let has_flags = rest.iter().any(|word| word.starts_with('-'));
+            // A mistyped command has few words, and a name near it.
+            let is_near = error.get(ContextKind::SuggestedSubcommand).is_some();
+            let least = if is_near { 2 } else { 1 };
+            let is_sentence = first.contains(char::is_whitespace) || rest.len() >= least;
+            if !is_first || has_flags || !is_sentence {
+                return None;
+            }
+            words.join(" ")
+        }
+        _ => return None,
+    };
+    Some(format!("'{}'", text.replace('\'', "'\\''")))
 }
 
 /// Help wraps its texts but not the line of usage; that one is broken between arguments here.

@@ -137,6 +137,15 @@ impl Context {
         }
     }
 
+    /// `-p NAME ` for a command line that must find this profile again whichever is active then;
+    /// nothing for the default profile.
+    pub(crate) fn profile_flag(&self) -> String {
+        match &self.current {
+            Some(name) if !name.is_default() => format!("-p {name} "),
+            _ => String::new(),
+        }
+    }
+
     /// A path as people write it.
     pub(crate) fn display(&self, path: &Path) -> String {
         self.location.display(path)

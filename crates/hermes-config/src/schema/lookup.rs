@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::areas::sections;
 use super::key::{Key, Kind};
-use crate::yaml::{put, value_at};
 
 /// What the schema says of a path.
 #[derive(Debug, Clone, Copy)]
@@ -56,18 +55,18 @@ pub fn classify<S: AsRef<str>>(path: &[S]) -> Known {
         Known::Unknown
     };
     for key in section.keys {
-        let segments: Vec<&str> = key.path.split('.').filter(|s| !s.is_empty()).collect();
-        let shared = segments
-            .iter()
+        let segments = || key.path.split('.').filter(|s| !s.is_empty());
+        let count = segments().count();
+        let shared = segments()
             .zip(rest)
-            .take_while(|(want, have)| **want == "*" || **want == have.as_ref())
+            .take_while(|(want, have)| *want == "*" || *want == have.as_ref())
             .count();
-        if shared == segments.len() && shared == rest.len() {
+        if shared == count && shared == rest.len() {
             return Known::Key(key);
         }
         if shared == rest.len() {
             best = Known::Group;
-        } else if shared == segments.len() && takes_anything_below(key.kind) {
+        } else if shared == count && takes_anything_below(key.kind) {
             best = Known::Free;
         }
     }
@@ -82,19 +81,43 @@ fn takes_anything_below(kind: Kind) -> bool {
     matches!(kind, Kind::Map | Kind::List | Kind::ListOrMap)
 }
 
-/// The tree of defaults.
+/// The tree of defaults. Built at the start of most commands, so nothing is looked up twice.
 pub fn defaults() -> Value {
-    let mut root = Value::Object(Map::new());
-    for (path, key) in keys().filter(|(path, _)| !path.contains('*')) {
-        let path: Vec<&str> = path.split('.').collect();
+    let mut root = Map::new();
+    for section in sections() {
+        let mut settings = Map::new();
+        let mut own = None;
+        for key in section.keys.iter().filter(|key| !key.path.contains('*')) {
+            let Some(value) = key.default.value() else {
+                continue;
+            };
+            if key.path.is_empty() {
+                own = Some(value);
+            } else {
+                put_below(&mut settings, key.path, value);
+            }
+        }
         // A section that may be a value (`model`) and has settings keeps the settings.
-        if let Some(value) = key.default.value()
-            && value_at(&root, &path).is_none()
-        {
-            put(&mut root, &path, value);
+        if !settings.is_empty() {
+            root.insert(section.name.to_owned(), Value::Object(settings));
+        } else if let Some(own) = own {
+            root.insert(section.name.to_owned(), own);
         }
     }
-    root
+    Value::Object(root)
+}
+
+fn put_below(map: &mut Map<String, Value>, path: &str, value: Value) {
+    let Some((first, rest)) = path.split_once('.') else {
+        map.insert(path.to_owned(), value);
+        return;
+    };
+    let below = map
+        .entry(first)
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(below) = below {
+        put_below(below, rest, value);
+    }
 }
 
 #[cfg(test)]

@@ -367,10 +367,15 @@ fn overlay_variables<'v>(
     problems: &mut Vec<Problem>,
     lookup: &dyn Fn(&str) -> Option<&'v str>,
 ) {
-    for (path, key) in schema::keys() {
-        let Some((var, text)) = key.var.and_then(|var| Some((var, lookup(var)?))) else {
+    let overridable = schema::sections().flat_map(|section| {
+        let keys = section.keys.iter();
+        keys.filter_map(move |key| Some((section, key, key.var?)))
+    });
+    for (section, key, var) in overridable {
+        let Some(text) = lookup(var) else {
             continue;
         };
+        let path = section.path_of(key);
         match key.kind.from_text(text) {
             Some(value) => put(merged, &path.split('.').collect::<Vec<_>>(), value),
             None => problems.push(Problem::BadVariable {

@@ -93,7 +93,7 @@ fn default_and_missing_profiles_are_refused() {
     let error = plan_delete(&test.location(), &name("default")).unwrap_err();
     assert_eq!(
         error.hint().unwrap(),
-        "to remove everything, use: hermes uninstall"
+        "to remove everything, delete the directory ~/.hermes"
     );
     assert!(matches!(
         plan_delete(&test.location(), &name("gone")),

@@ -37,16 +37,16 @@ impl OpenError {
     pub fn hint(&self) -> String {
         match self {
             Self::NothingConfigured => {
-                "run `hermes model`, or set OPENROUTER_API_KEY in `.env`".to_owned()
+                "add a key with `hermes auth add PROVIDER`, then choose a model with `hermes model NAME`".to_owned()
             }
             Self::UnknownProvider { .. } => {
-                "list the providers with `hermes model`, check them with `hermes doctor`".to_owned()
+                "list the providers with `hermes model --list`".to_owned()
             }
             Self::NoAddress => "set `model.base_url`".to_owned(),
             Self::BadAddress { .. } => {
                 "an address starts with http:// or https:// and a host".to_owned()
             }
-            Self::NoModel { .. } => "choose one with `-m` or set `model.default`".to_owned(),
+            Self::NoModel { .. } => "choose one with `hermes model NAME`, or `-m` for one run".to_owned(),
             Self::NoKey {
                 provider,
                 variables,

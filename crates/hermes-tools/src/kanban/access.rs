@@ -12,7 +12,6 @@ use hermes_board::{
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
 use hermes_http::Downloads;
-use serde_json::Value;
 
 /// The board as one process uses it.
 #[derive(Debug, Clone)]

@@ -1,12 +1,60 @@
 //! One file per command: its arguments, and what it does with them.
 
-/// Declares the verbs of a command: help, arguments, and the function that runs each in the context
-/// of the command.
+/// Declares the verbs of a command: help, settings of the parser, arguments, and the function that
+/// runs each in the context of the command.
+///
+/// The parser learns the arguments of a verb only when the verb is called or described: a command
+/// must not pay for the arguments of all others.
 macro_rules! verbs {
-    ($context:ty; $($(#[$meta:meta])* $name:ident($args:ty) => $run:path),+ $(,)?) => {
-        #[derive(Debug, clap::Subcommand)]
+    ($context:ty; $(
+        $(#[doc = $doc:literal])+
+        $([$($setting:ident($value:expr)),+])?
+        $name:ident($args:ty) => $run:path
+    ),+ $(,)?) => {
+        #[derive(Debug)]
         pub(crate) enum Verb {
-            $($(#[$meta])* $name($args)),+
+            $($(#[doc = $doc])+ $name($args)),+
+        }
+
+        impl clap::Subcommand for Verb {
+            fn augment_subcommands(command: clap::Command) -> clap::Command {
+                command$(.subcommand(
+                    crate::commands::verb::<$args>(stringify!($name), concat!($($doc),+))
+                        $($(.$setting($value))+)?
+                ))+
+            }
+
+            fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+                Self::augment_subcommands(command)
+            }
+
+            fn has_subcommand(name: &str) -> bool {
+                [$(stringify!($name)),+]
+                    .iter()
+                    .any(|verb| crate::commands::verb_name(verb) == name)
+            }
+        }
+
+        impl clap::FromArgMatches for Verb {
+            fn from_arg_matches(matches: &clap::ArgMatches) -> std::result::Result<Self, clap::Error> {
+                let missing = clap::error::ErrorKind::MissingSubcommand;
+                let Some((name, matches)) = matches.subcommand() else {
+                    return Err(clap::Error::new(missing));
+                };
+                $(if name == crate::commands::verb_name(stringify!($name)) {
+                    return <$args as clap::FromArgMatches>::from_arg_matches(matches)
+                        .map(Self::$name);
+                })+
+                Err(clap::Error::new(missing))
+            }
+
+            fn update_from_arg_matches(
+                &mut self,
+                matches: &clap::ArgMatches,
+            ) -> std::result::Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
         }
 
         impl Verb {
@@ -37,6 +85,8 @@ pub(crate) mod import;
 pub(crate) mod internal;
 pub(crate) mod kanban;
 pub(crate) mod logs;
+pub(crate) mod man;
+pub(crate) mod model;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
 pub(crate) mod sessions;
@@ -72,4 +122,41 @@ pub(crate) struct NoArgs {}
 /// The exit code of a command: success unless the command gives one of its own.
 pub(crate) fn exit(result: Result<impl Termination>) -> Result<ExitCode> {
     Ok(result?.report())
+}
+
+/// The parser of one verb, without its arguments as long as nobody asks for them.
+pub(crate) fn verb<A: clap::Args>(name: &str, about: &'static str) -> clap::Command {
+    clap::Command::new(verb_name(name))
+        .about(about.trim())
+        .defer(|command| {
+            let about = command.get_about().cloned();
+            // What the documentation of the arguments says is not about the verb.
+            A::augment_args(command).about(about.unwrap_or_default())
+        })
+}
+
+/// A verb as it is typed: `NotifyList` is `notify-list`.
+pub(crate) fn verb_name(variant: &str) -> String {
+    let mut name = String::with_capacity(variant.len() + 2);
+    for (at, letter) in variant.char_indices() {
+        if letter.is_ascii_uppercase() && at > 0 {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// Prints the help of a command that was called without a verb.
+pub(crate) fn help(context: &crate::context::Context, path: &[&str]) -> Result<()> {
+    let mut tree = (context.command_tree)();
+    tree.build();
+    let mut command = &mut tree;
+    for name in path {
+        let Some(found) = command.find_subcommand_mut(name) else {
+            return Ok(());
+        };
+        command = found;
+    }
+    context.out(&command.render_help().to_string())
 }

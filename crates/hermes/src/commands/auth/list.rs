@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Table, one_line};
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// Only this provider
     provider: Option<String>,

@@ -7,15 +7,23 @@ mod remove;
 mod reset;
 mod status;
 
+use std::process::ExitCode;
 use std::time::SystemTime;
 
 use hermes_providers::{AuthFile, CredentialEntry, CredentialStatus, PoolName, keys_in_variables};
 use jiff::Timestamp;
 
+use super::exit;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(crate) use logout::{TopLevelArgs as LogoutArgs, run_top_level as run_logout};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
 
 verbs! { Context;
     /// Store a key for a provider
@@ -120,4 +128,11 @@ fn rests_until(entry: &CredentialEntry) -> Option<Timestamp> {
 fn wall_time(at: Timestamp) -> String {
     let zoned = at.to_zoned(hermes_time::local());
     zoned.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Some(verb) => verb.run(context),
+        None => exit(list::run(&list::Args::default(), context)),
+    }
 }

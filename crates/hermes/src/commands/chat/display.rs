@@ -33,6 +33,8 @@ pub(super) struct Display {
     script: bool,
     verbose: bool,
     begun: Instant,
+    /// What selects the profile on a command line, with a blank behind it.
+    profile_flag: String,
 }
 
 impl Display {
@@ -44,6 +46,7 @@ impl Display {
             script: matches!(options.mode, InputMode::Oneshot(_)),
             verbose: options.verbose,
             begun: Instant::now(),
+            profile_flag: context.profile_flag(),
         }
     }
 
@@ -129,8 +132,9 @@ impl Display {
         let (total, person) = conversation.agent().message_counts();
         let seconds = self.begun.elapsed().as_secs_f64();
         self.feed(format!(
-            "\nGo on with: hermes --resume {id}\nSession: {id}\nDuration: {seconds:.1} s\n\
-             Messages: {total} ({person} from the user)"
+            "\nGo on with: hermes {}--resume {id}\nSession: {id}\nDuration: {seconds:.1} s\n\
+             Messages: {total} ({person} from the user)",
+            self.profile_flag
         ))
     }
 

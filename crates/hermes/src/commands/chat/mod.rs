@@ -20,6 +20,11 @@ use self::options::{ChatOptions, InputMode};
 use crate::context::Context;
 use crate::error::Result;
 
+/// `hermes chat` with no flags before it.
+pub(crate) fn run_alone(args: &Args, context: &Context) -> Result<ExitCode> {
+    run(TopLevel::default(), Some(args.clone()), context)
+}
+
 pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Result<ExitCode> {
     let options = ChatOptions::resolve(top, args, context)?;
     let runtime = Runtime::new((**context).clone());

@@ -1,5 +1,6 @@
 //! `hermes internal`: steps that scripts, services and our own tests call.
 
+mod complete;
 mod log;
 
 use std::process::ExitCode;
@@ -8,8 +9,20 @@ use crate::context::{Context, PROCESS_SUPERVISOR};
 use crate::error::{CommandError, Result};
 use crate::reference_docs;
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
+    args.verb.run(context)
+}
+
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Verb {
+enum Verb {
+    /// Print what may stand where the cursor is
+    Complete(complete::Args),
     /// Append lines from standard input to the profile's logs
     Log(log::Args),
     /// Fail as a bug would, to test what users see
@@ -27,13 +40,14 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) fn run(&self, context: &Context) -> Result<()> {
+    fn run(&self, context: &Context) -> Result<()> {
         match self {
+            Self::Complete(args) => complete::run(args, context),
             Self::Log(args) => log::run(args, context),
             #[cfg(debug_assertions)]
             Self::Panic { contained } => fail_as_a_bug(*contained, context),
             Self::ReferencePage { page } => {
-                context.out(&reference_docs::render(*page, &(context.command_tree)()))
+                context.out(&reference_docs::render(*page, (context.command_tree)()))
             }
         }
     }

@@ -49,7 +49,7 @@ use std::process::ExitCode;
 pub(in crate::commands) use live::{Looking, accompany};
 pub(in crate::commands) use session::{BoardSession, Kanban};
 
-use super::{NoArgs, exit};
+use super::{NoArgs, exit, help};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -72,7 +72,7 @@ verbs! { Kanban<'_>;
     /// Create cards for parallel workers, a verifier and a synthesizer
     Swarm(swarm::Args) => swarm::run,
     /// List cards
-    #[command(visible_alias = "ls")]
+    [visible_alias("ls")]
     List(list::Args) => list::run,
     /// Show the whole board, updated live
     Board(live::Args) => live::run,
@@ -145,7 +145,7 @@ verbs! { Kanban<'_>;
     /// Let a model split cards in triage among the profiles
     Decompose(triage::Args) => triage::decompose,
     /// List problems with cards
-    #[command(visible_alias = "diag")]
+    [visible_alias("diag")]
     Diagnostics(diagnostics::Args) => diagnostics::run,
     /// Collect garbage: old events, logs, workspaces
     Gc(gc::Args) => gc::run,
@@ -153,19 +153,9 @@ verbs! { Kanban<'_>;
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let Some(verb) = &args.verb else {
-        return exit(help(context));
+        return exit(help(context, &["kanban"]));
     };
     context.start_logging();
     let board = args.board.as_deref();
     verb.run(&Kanban { context, board })
-}
-
-/// Without a subcommand, print which there are.
-fn help(context: &Context) -> Result<()> {
-    let mut tree = (context.command_tree)();
-    tree.build();
-    match tree.find_subcommand_mut("kanban") {
-        Some(kanban) => context.out(&kanban.render_help().to_string()),
-        None => Ok(()),
-    }
 }

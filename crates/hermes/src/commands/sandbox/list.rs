@@ -11,7 +11,7 @@ use crate::ui::{Table, cut};
 
 const IMAGE_WIDTH: usize = 40;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// Include the containers of all profiles
     #[arg(long)]

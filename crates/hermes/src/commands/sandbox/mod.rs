@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hermes_docker::{DockerHost, SHARED_TASK, manage};
 use hermes_runtime::{docker_host, live_environment};
 
+use super::exit;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{TerminalPerson, confirm};
@@ -41,9 +42,18 @@ pub(crate) struct TaskArgs {
     yes: bool,
 }
 
-pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    verb.run(context)
+    match &args.verb {
+        Some(verb) => verb.run(context),
+        None => exit(list::run(&list::Args::default(), context)),
+    }
 }
 
 fn stop(args: &TaskArgs, context: &Context) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `hermes sessions export`: one session a line, with all its messages.
+//! `hermes sessions export`: sessions with all their messages, in one of several formats.
 //!
 //! Secrets are masked unless somebody says otherwise. A file appears whole or not at all, and is
 //! for its owner only.
@@ -10,6 +10,7 @@ use hermes_secret::{Redactor, Sink};
 use hermes_session::{SessionId, SessionStore};
 use serde_json::Value;
 
+use super::export_formats::{Format, Part};
 use super::filters::Filters;
 use super::{named, to_read};
 use crate::context::Context;
@@ -29,6 +30,19 @@ pub(crate) struct Args {
     session_id: Option<String>,
     #[command(flatten)]
     filters: Filters,
+    /// What to write: a session per line, Markdown, a web page, or the trace that viewers of Claude
+    /// Code read
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl",
+          value_parser = crate::commands::named(Format::NAMES))]
+    format: Format,
+    /// Only this part of each session: user-prompts
+    #[arg(long, value_name = "PART",
+          value_parser = crate::commands::named([("user-prompts", Part::UserPrompts)]))]
+    only: Option<Part>,
+    /// Redact secrets, which happens anyway
+    // The reference needs to be told.
+    #[arg(long, hide = true, conflicts_with = "no_redact")]
+    redact: bool,
     /// Do not redact secrets in messages and tool output
     #[arg(long)]
     no_redact: bool,
@@ -38,6 +52,11 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    if args.only.is_some() && !matches!(args.format, Format::JsonLines | Format::Markdown) {
+        return Err(CommandError::usage(
+            "--only can be combined with --format jsonl or md",
+        ));
+    }
     let store = to_read(context)?;
     let (store, ids) = match (&args.session_id, store) {
         (Some(name), store) => {
@@ -56,7 +75,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.dry_run {
         return context.line(format!("Would export {what}"));
     }
-    let redactor = if args.no_redact {
+    let redactor = if args.no_redact && !args.redact {
         Redactor::disabled()
     } else {
         // It leaves the machine as a file of its own, so names count; addresses stay usable.
@@ -64,10 +83,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     if args.output == Path::new("-") {
         let mut out = context.printer.stream();
-        write_all(&mut out, store.as_ref(), &ids, &redactor)?;
+        write_all(&mut out, args, store.as_ref(), &ids, &redactor)?;
         out.flush()?;
     } else {
-        let write = |file: &mut dyn Write| write_all(file, store.as_ref(), &ids, &redactor);
+        let write = |file: &mut dyn Write| write_all(file, args, store.as_ref(), &ids, &redactor);
         write_file(&args.output, write)?;
         let path = args.output.display();
         context.note(format!("Exported {what} to {path}"))?;
@@ -77,17 +96,19 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 
 fn write_all(
     mut out: impl Write,
+    args: &Args,
     store: Option<&SessionStore>,
     ids: &[SessionId],
     redactor: &Redactor,
 ) -> Result<()> {
-    let Some(store) = store else { return Ok(()) };
-    for id in ids {
-        let session = redacted(store.export(id)?, redactor);
-        out.write_all(serde_json::to_string(&session)?.as_bytes())?;
-        out.write_all(b"\n")?;
+    out.write_all(args.format.beginning().as_bytes())?;
+    if let Some(store) = store {
+        for id in ids {
+            let session = redacted(store.export(id)?, redactor);
+            out.write_all(args.format.session(&session, args.only).as_bytes())?;
+        }
     }
-    Ok(())
+    Ok(out.write_all(args.format.end().as_bytes())?)
 }
 
 /// Writes beside the target first, so that a full disk leaves the old file.

@@ -6,6 +6,7 @@
 mod archive;
 mod delete;
 mod export;
+mod export_formats;
 mod filters;
 mod list;
 mod optimize;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 
 use hermes_session::{SessionId, SessionStore};
 
+use super::{exit, help};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{confirm, one_line};
@@ -29,11 +31,11 @@ const SHOWN_TITLE: usize = 60;
 
 verbs! { Context;
     /// List conversations, most recently active first
-    #[command(visible_alias = "ls")]
+    [visible_alias("ls")]
     List(list::Args) => list::run,
     /// Search the stored messages
     Search(search::Args) => search::run,
-    /// Export sessions with all their messages as JSON lines
+    /// Export sessions with all their messages
     Export(Box<export::Args>) => export::run,
     /// Delete a session
     Delete(delete::Args) => delete::run,
@@ -51,7 +53,16 @@ verbs! { Context;
     Repair(repair::Args) => repair::run,
 }
 
-pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let Some(verb) = &args.verb else {
+        return exit(help(context, &["sessions"]));
+    };
     context.start_logging();
     verb.run(context)
 }

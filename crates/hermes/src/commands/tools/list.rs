@@ -22,6 +22,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            platform: "cli".to_owned(),
+            json: false,
+        }
+    }
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let backend = BackendRequest {
         kind: BackendKind::choose(context, None)?,

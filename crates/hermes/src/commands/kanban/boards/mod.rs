@@ -21,21 +21,21 @@ pub(crate) struct Args {
 
 verbs! { Kanban<'_>;
     /// List the boards
-    #[command(visible_alias = "ls")]
+    [visible_alias("ls")]
     List(list::Args) => list::run,
     /// Create a board
-    #[command(visible_alias = "new")]
+    [visible_alias("new")]
     Create(create::Args) => create::run,
     /// Archive a board
-    #[command(visible_alias = "remove")]
+    [visible_alias("remove")]
     Rm(remove::Args) => remove::rm,
     /// Delete a board with everything in it
     Delete(change::SlugArgs) => remove::delete,
     /// Switch to another board
-    #[command(visible_alias = "use")]
+    [visible_alias("use")]
     Switch(change::SlugArgs) => change::switch,
     /// Show the active board
-    #[command(visible_alias = "current")]
+    [visible_alias("current")]
     Show(NoArgs) => list::show,
     /// Change the display name of a board
     Rename(change::RenameArgs) => change::rename,
