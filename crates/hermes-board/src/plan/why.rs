@@ -273,6 +273,14 @@ pub fn why_resting(task: &Task, open_parents: &[TaskId]) -> Verdict {
     }
 }
 
+fn cannot_start(assignee: &str, problem: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!(" To change that: {hint}."));
+    format!(
+        "{assignee} cannot run: {problem}.{}",
+        hint.unwrap_or_default()
+    )
+}
+
 impl Verdict {
     /// The verdict as a sentence. `time` formats a time.
     pub fn sentence(&self, time: impl Fn(i64) -> String) -> String {
@@ -305,15 +313,7 @@ impl Verdict {
                 assignee,
                 problem,
                 hint,
-            } => {
-                let hint = hint
-                    .as_deref()
-                    .map(|hint| format!(" To change that: {hint}."));
-                format!(
-                    "{assignee} cannot run: {problem}.{}",
-                    hint.unwrap_or_default()
-                )
-            }
+            } => cannot_start(assignee, problem, hint.as_deref()),
             Self::Delayed { problem } => format!("First, {problem}."),
             Self::ProfileBusy {
                 assignee,
