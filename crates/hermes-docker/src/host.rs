@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::background_sweep::Sweep;
 use super::engine::{Engine, EngineInfo};
 use super::error::Result;
 use super::extra_args::ExtraArgs;
@@ -15,7 +16,6 @@ use super::image;
 use super::owner::Owner;
 use super::plan::{HostFacts, SandboxPlan, SandboxRequest};
 use super::settings::DockerSettings;
-use super::sweep::Sweep;
 use super::teardown::Teardown;
 use hermes_terminal::environment::LiveEnvironment;
 

@@ -24,6 +24,13 @@ pub enum State {
     Other,
 }
 
+/// Whether a container is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    There(State),
+    Missing,
+}
+
 impl State {
     /// Reads the engine's word, in any case. Some lists of Podman add how long: `Up 3 seconds`.
     pub fn parse(text: &str) -> Self {

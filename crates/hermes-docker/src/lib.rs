@@ -7,6 +7,7 @@
 
 mod attach;
 mod auto_mounts;
+mod background_sweep;
 mod create;
 mod diagnose;
 mod discovery;
@@ -38,7 +39,6 @@ mod settings;
 mod skill_mirror;
 mod socket;
 mod suspects;
-mod sweep;
 mod teardown;
 mod usage;
 mod volumes;

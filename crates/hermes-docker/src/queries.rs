@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::engine::Engine;
 use super::engine_words::engine_words;
 use super::error::Result;
-use super::inspect::{ContainerFacts, State};
+use super::inspect::{ContainerFacts, Presence, State};
 use super::labels;
 
 /// How long a list or a look may take.
@@ -26,20 +26,11 @@ pub struct Listed {
     pub state: State,
 }
 
-/// Whether a container is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
-    There(State),
-    Missing,
-}
-
 impl Engine {
     /// Whether a container is there, and in which state; `None` if the engine does not say.
     pub(crate) fn presence(&self, id: &str) -> Option<Presence> {
-        if let Some(known) = self.socket().and_then(|socket| socket.state(id)) {
-            return Some(known.map_or(Presence::Missing, |word| {
-                Presence::There(State::parse(&word))
-            }));
+        if let Some(known) = self.socket().and_then(|socket| socket.presence(id)) {
+            return Some(known);
         }
         let args = ["inspect", "--format", "{{.State.Status}}", id];
         let answer = self.ask(&args, LOOK_LIMIT).ok()?;

@@ -11,17 +11,15 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::background_sweep::{PASS_LIMIT, Sweep};
 use super::host::DockerHost;
 use super::inspect::ContainerFacts;
 use super::labels;
 use super::owner::{Owner, lives};
-use super::sweep::Sweep;
 
 const LIST_LIMIT: Duration = Duration::from_secs(15);
 const LOOK_LIMIT: Duration = Duration::from_secs(10);
 const REMOVE_LIMIT: Duration = Duration::from_secs(30);
-/// How long a pass may take, not counting the time it lets others go first.
-pub(crate) const PASS_LIMIT: Duration = Duration::from_secs(2);
 /// Shorter lifetimes would take a container between two uses.
 const SHORTEST_LIFETIME: Duration = Duration::from_mins(1);
 /// More than a pass could ever leave.

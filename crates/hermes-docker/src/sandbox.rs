@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::attach::{Container, Found, is_meant, probe, wake};
+use super::background_sweep::Sweep;
 use super::create::{Made, make};
 use super::diagnose::diagnose;
 use super::engine::Engine;
@@ -17,12 +18,11 @@ use super::error::{DockerError, Result};
 use super::host::DockerHost;
 use super::host_access::host_access;
 use super::identity::SandboxIdentity;
-use super::inspect::{ContainerFacts, State};
+use super::inspect::{ContainerFacts, Presence, State};
 use super::labels;
 use super::mounts::PathMap;
 use super::plan::{SandboxPlan, SandboxRequest};
-use super::queries::Presence;
-use super::reaper::parse_time;
+use super::reaper::{parse_time, sweep_behind};
 use super::session_env::session_variables;
 use super::usage::Usage;
 use hermes_terminal::remote::{
@@ -231,8 +231,18 @@ impl DockerSandbox {
     /// removed.
     fn find_or_make(&self, plan: &SandboxPlan) -> Result<Container> {
         let found = find_or_make(&self.host, plan);
-        self.host.sweep.behind_first_command(&self.host);
+        if self.host.settings.orphan_reaper {
+            self.host.sweep.behind_first_command(sweeper(&self.host));
+        }
         found
+    }
+}
+
+/// What the sweep of this process does.
+fn sweeper(host: &Arc<DockerHost>) -> impl FnOnce(&Sweep) + Send + 'static {
+    let host = Arc::clone(host);
+    move |sweep| {
+        sweep_behind(&host, sweep);
     }
 }
 
@@ -245,7 +255,9 @@ fn find_or_make(host: &Arc<DockerHost>, plan: &SandboxPlan) -> Result<Container>
             Found::Unusable => {}
         }
     }
-    host.sweep.before_creation(host);
+    if host.settings.orphan_reaper {
+        host.sweep.before_creation(sweeper(host));
+    }
     let deadline = Instant::now() + NAME_PATIENCE;
     loop {
         if let Made::Container(id) = make(host, plan, &name)? {
@@ -290,16 +302,18 @@ struct End {
 /// gone before the engine has taken note.
 fn may_end_early(facts: &ContainerFacts) -> bool {
     let time = |text: &Option<String>| parse_time(text.as_deref()?);
-    let until = match facts.state() {
-        State::Exited => time(&facts.finished_at),
-        State::Running => Some(Timestamp::now()),
-        _ => None,
+    let Some(started) = time(&facts.started_at) else {
+        return true;
     };
-    let (Some(started), Some(until)) = (time(&facts.started_at), until) else {
-        return false;
+    let since = |then: Timestamp| Duration::try_from(then.duration_since(started)).ok();
+    // An end before the start is that of an earlier life, and this one's is not told yet.
+    let ended = time(&facts.finished_at).and_then(since);
+    let ran = match facts.state() {
+        State::Exited => ended.or_else(|| since(Timestamp::now())),
+        State::Paused => None,
+        _ => since(Timestamp::now()),
     };
-    // A negative time is that of a container that was started again.
-    Duration::try_from(until.duration_since(started)).is_ok_and(|ran| ran < EARLY)
+    ran.is_some_and(|ran| ran < EARLY)
 }
 
 /// Watches a container for a while; says how it ended, if it did. What cannot be asked is running.
@@ -416,7 +430,7 @@ impl Transport for DockerSandbox {
         let mut state = self.lock();
         let Some(container) = state.container.clone() else {
             let trouble = diagnose("", "", exit_code, stderr);
-            return if state.knew(&of) {
+            return if state.knew(of) {
                 Trouble::Gone
             } else {
                 trouble
@@ -427,7 +441,7 @@ impl Transport for DockerSandbox {
             state.lose(&container);
             return Trouble::Gone;
         }
-        if state.knew(&of) {
+        if state.knew(of) {
             return Trouble::Gone;
         }
         drop(state);

@@ -16,6 +16,7 @@ use hermes_proc::EnvPlan;
 use serde_json::Value;
 
 use super::error::{DockerError, Result};
+use super::inspect::{Presence, State};
 
 /// Where the daemon listens unless told otherwise.
 const DEFAULT: &str = "/var/run/docker.sock";
@@ -129,8 +130,8 @@ impl EngineSocket {
         self.get(&format!("/containers/{reference}/json"))
     }
 
-    /// The state of a container; `Some(None)` if there is no such container.
-    pub(crate) fn state(&self, id: &str) -> Option<Option<String>> {
+    /// Whether a container is there, and in which state; `None` if the daemon does not say.
+    pub(crate) fn presence(&self, id: &str) -> Option<Presence> {
         is_plain(id).then_some(())?;
         let reply = self.exchange(&Request {
             method: "GET",
@@ -139,10 +140,12 @@ impl EngineSocket {
             limit: LIMIT,
         })?;
         match reply.status {
-            200 => Some(Some(
-                reply.json()?.pointer("/State/Status")?.as_str()?.to_owned(),
-            )),
-            404 => Some(None),
+            200 => {
+                let shown = reply.json()?;
+                let word = shown.pointer("/State/Status")?.as_str()?;
+                Some(Presence::There(State::parse(word)))
+            }
+            404 => Some(Presence::Missing),
             _ => None,
         }
     }

@@ -7,9 +7,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::host::DockerHost;
-use super::reaper::{PASS_LIMIT, sweep_behind};
-
+/// How long a pass may take, not counting the time it lets others go first.
+pub(crate) const PASS_LIMIT: Duration = Duration::from_secs(2);
 /// How long making a container may wait for the sweep.
 const HEAD_START: Duration = Duration::from_millis(50);
 /// How long the first command has the engine to itself.
@@ -47,10 +46,10 @@ enum Removal {
 }
 
 impl Sweep {
-    /// Begins the sweep if it is wanted and has not been made by this process, and gives it a moment
-    /// before the engine has other things to do.
-    pub(crate) fn before_creation(self: &Arc<Self>, host: &Arc<DockerHost>) {
-        if !self.begin(host, Removal::Allowed) {
+    /// Begins the sweep if it has not been made by this process, and gives it a moment before the
+    /// engine has other things to do.
+    pub(crate) fn before_creation(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) {
+        if !self.begin(work, Removal::Allowed) {
             return;
         }
         let (mut state, _) = self
@@ -63,9 +62,12 @@ impl Sweep {
     }
 
     /// The container is there, or cannot be had: the first command comes next.
-    pub(crate) fn behind_first_command(self: &Arc<Self>, host: &Arc<DockerHost>) {
+    pub(crate) fn behind_first_command(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) + Send + 'static,
+    ) {
         let later = Removal::HeldUntil(Instant::now() + COURTESY);
-        if !self.begin(host, later) {
+        if !self.begin(work, later) {
             let mut state = self.lock();
             if state.removal == Removal::Held {
                 state.removal = later;
@@ -122,11 +124,12 @@ impl Sweep {
         }
     }
 
-    /// Starts the thread; `false` if the sweep is not wanted or was begun before.
-    fn begin(self: &Arc<Self>, host: &Arc<DockerHost>, removal: Removal) -> bool {
-        if !host.settings.orphan_reaper {
-            return false;
-        }
+    /// Starts the thread; `false` if the sweep was begun before.
+    fn begin(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) + Send + 'static,
+        removal: Removal,
+    ) -> bool {
         let mut state = self.lock();
         if state.is_begun {
             return false;
@@ -134,11 +137,11 @@ impl Sweep {
         state.is_begun = true;
         state.removal = removal;
         drop(state);
-        let (sweep, worker) = (Arc::clone(self), Arc::clone(host));
+        let sweep = Arc::clone(self);
         let started = std::thread::Builder::new()
             .name("sandbox-reaper".to_owned())
             .spawn(move || {
-                sweep_behind(&worker, &sweep);
+                work(&sweep);
                 sweep.end();
             });
         if let Err(error) = started {
