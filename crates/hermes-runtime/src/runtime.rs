@@ -14,6 +14,7 @@ use hermes_providers::AuxiliaryModels;
 use hermes_session::{SessionId, SessionStore};
 use hermes_tools::ToolConversation;
 
+use crate::active_sessions::SessionSlot;
 use crate::backend::{BackendKind, BackendRequest};
 use crate::context::Context;
 use crate::context_window;
@@ -69,6 +70,11 @@ impl Runtime {
             None => SessionId::generate(),
         };
         let worker = Worker::from_context(&context)?;
+        // Workers are limited by the board.
+        let slot = match worker {
+            Some(_) => None,
+            None => SessionSlot::take(&context, &id)?,
+        };
         let tools = assemble_tools(&context, request, &id, &person)?;
         let mut call = tools.call_context(id.as_str());
         let settings = AgentSettings {
@@ -138,6 +144,7 @@ impl Runtime {
             claim,
             worktree,
             title,
+            _slot: slot,
             judge,
             person,
             context,
