@@ -11,6 +11,7 @@ use hermes_board::completion::GoalJudge;
 use hermes_providers::{AuxiliaryModels, Image};
 use hermes_session::{Session, SessionId};
 
+use crate::active_sessions::SessionSlot;
 use crate::context::Context;
 use crate::context_window;
 use crate::error::Result;
@@ -40,6 +41,8 @@ pub struct Conversation {
     pub(crate) claim: Option<ClaimWatch>,
     pub(crate) worktree: Option<Worktree>,
     pub(crate) title: TitleKeeper,
+    /// The place among the open conversations, as long as this one is.
+    pub(crate) _slot: Option<SessionSlot>,
     pub(crate) judge: Arc<dyn GoalJudge>,
     pub(crate) person: Arc<dyn Person>,
 }

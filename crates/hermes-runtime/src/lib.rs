@@ -5,6 +5,7 @@
 //! things meanwhile. Nothing here prints, reads a terminal, listens for signals or keeps
 //! process-wide state, so one process can hold conversations of several profiles at once.
 
+mod active_sessions;
 mod backend;
 mod board_settings;
 mod context;

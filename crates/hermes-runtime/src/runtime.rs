@@ -13,6 +13,7 @@ use hermes_providers::AuxiliaryModels;
 use hermes_session::{SessionId, SessionStore};
 use hermes_tools::ToolConversation;
 
+use crate::active_sessions::SessionSlot;
 use crate::backend::{BackendKind, BackendRequest};
 use crate::context::Context;
 use crate::conversation::Conversation;
@@ -70,6 +71,11 @@ impl Runtime {
             None => SessionId::generate(),
         };
         let worker = Worker::from_context(&context)?;
+        // Workers are limited by the board.
+        let slot = match worker {
+            Some(_) => None,
+            None => SessionSlot::take(&context, &id)?,
+        };
         let tools = assemble_tools(&context, request, backend, &id, &person)?;
         let mut call = tools.call_context(id.as_str());
         let settings = AgentSettings {
@@ -141,6 +147,7 @@ impl Runtime {
             claim,
             worktree,
             title,
+            _slot: slot,
             judge,
             person,
             context,

@@ -268,6 +268,19 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
+    fn a_verb_costs_nothing_until_it_is_called_or_described() {
+        let mut tree = Cli::command();
+        for verb in tree.get_subcommands() {
+            let built = verb.get_arguments().count() + verb.get_subcommands().count();
+            assert_eq!(built, 0, "{}", verb.get_name());
+        }
+        tree.build();
+        let kanban = tree.find_subcommand("kanban").unwrap();
+        let create = kanban.find_subcommand("create").unwrap();
+        assert!(create.get_arguments().any(|arg| arg.get_id() == "title"));
+    }
+
+    #[test]
     fn a_long_usage_is_broken_between_arguments() {
         let short = "Says something\n\nUsage: hermes x [OPTIONS] <ID>\n\nArguments:\n";
         assert_eq!(with_short_usage(short), short);

@@ -1,6 +1,6 @@
 //! Going on with a stored conversation.
 
-use hermes_testkit::ScriptedAnswer;
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -199,4 +199,47 @@ fn undone_messages_stay_undone_in_a_resumed_session() {
         )
         .unwrap();
     assert_eq!(hidden, 4);
+}
+
+#[test]
+fn open_conversations_are_limited_over_all_processes() {
+    let world = World::configured(
+        ModelServer::always(ScriptedAnswer::text("one")),
+        "max_concurrent_sessions: 1\n",
+    );
+    // One that died without a word holds no place.
+    world.home.put(
+        "runtime/active_sessions.json",
+        r#"{"entries": [{"lease_id": "x", "session_id": "s", "surface": "cli", "pid": 1, "start_ticks": 0}]}"#,
+    );
+    let mut open = world.hermes(&["chat"]).start_at_terminal();
+    open.wait_for("> ");
+    world
+        .ask("hi")
+        .refuses(1, "1 of 1 conversations of this profile are open already");
+    open.press("\u{4}");
+    open.wait().exits(0);
+    world.ask("hi").succeeds().prints("one\n");
+    assert_eq!(
+        world.home.read("runtime/active_sessions.json"),
+        r#"{"entries":[]}"#
+    );
+}
+
+#[test]
+fn the_way_back_names_the_profile() {
+    let world = World::answering([ScriptedAnswer::text("one"), ScriptedAnswer::text("two")]);
+    world
+        .hermes(&["chat", "-q", "hi"])
+        .run()
+        .succeeds()
+        .prints_part("\nGo on with: hermes --resume ");
+    world.home.run(["profile", "create", "coder"]).succeeds();
+    let config = world.home.read("config.yaml");
+    world.home.put("profiles/coder/config.yaml", config);
+    world
+        .hermes(&["-p", "coder", "chat", "-q", "hi"])
+        .run()
+        .succeeds()
+        .prints_part("\nGo on with: hermes -p coder --resume ");
 }

@@ -30,6 +30,7 @@ mod managed;
 mod profiles;
 mod selection;
 mod settings_in_effect;
+mod ways_on;
 // What tests tell the program about the machine, and the hook that kills it, exist in debug builds
 // only.
 #[cfg(debug_assertions)]

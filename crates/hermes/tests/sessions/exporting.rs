@@ -96,3 +96,52 @@ fn secrets_are_masked_unless_the_user_turns_it_off() {
         .succeeds()
         .prints_part(&secret);
 }
+
+#[test]
+fn an_export_has_the_wanted_format() {
+    let home = SessionHome::new();
+    home.talk("a1", "cli", &["look at <b> & ```", "second"]);
+    let export = |format: &str| {
+        let outcome = home.sessions(&["export", "-", "--format", format]);
+        outcome.succeeds().stdout.clone()
+    };
+    let markdown = export("md");
+    assert!(markdown.starts_with("# a1\n\n- Session: `a1`\n- Source: `cli`\n"));
+    assert!(markdown.contains("look at <b> & ```\n"), "{markdown}");
+    assert!(markdown.contains("Calls `terminal`:\n\n```\n{}\n```\n"));
+    assert!(
+        markdown.contains("````\ndid look at <b> & ```\n````\n"),
+        "{markdown}"
+    );
+    let page = export("html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    assert!(
+        page.contains("<pre>look at &lt;b&gt; &amp; ```</pre>"),
+        "{page}"
+    );
+    let trace = lines(&export("trace"));
+    assert_eq!(trace.len(), 6);
+    assert_eq!(trace[0]["parentUuid"], Value::Null);
+    assert_eq!(trace[1]["parentUuid"], trace[0]["uuid"]);
+    assert_eq!(trace[1]["message"]["content"][0]["type"], "tool_use");
+    assert_eq!(trace[2]["message"]["content"][0]["type"], "tool_result");
+    assert_eq!(lines(&export("jsonl")).len(), 1);
+    assert_eq!(trace, lines(&export("trace")), "the same each time");
+    home.sessions(&["export", "-", "--format", "pdf"]).exits(2);
+}
+
+#[test]
+fn only_the_prompts_of_the_user_can_be_exported() {
+    let home = SessionHome::new();
+    home.talk("a1", "cli", &["first", "second"]);
+    let prompts = home.sessions(&["export", "-", "--only", "user-prompts", "--redact"]);
+    let prompts = lines(&prompts.succeeds().stdout);
+    let texts: Vec<&Value> = prompts.iter().map(|prompt| &prompt["text"]).collect();
+    assert_eq!(texts, [&json!("first"), &json!("second")]);
+    assert_eq!(prompts[1]["index"], 2);
+    let markdown = home.sessions(&["export", "-", "--only", "user-prompts", "--format", "md"]);
+    markdown.succeeds().prints_part("\n\nsecond\n");
+    assert!(!markdown.stdout.contains("did first"), "{markdown}");
+    home.sessions(&["export", "-", "--only", "user-prompts", "--format", "html"])
+        .exits(2);
+}
