@@ -305,15 +305,7 @@ impl Verdict {
                 assignee,
                 problem,
                 hint,
-            } => {
-                let hint = hint
-                    .as_deref()
-                    .map(|hint| format!(" To change that: {hint}."));
-                format!(
-                    "{assignee} cannot run: {problem}.{}",
-                    hint.unwrap_or_default()
-                )
-            }
+            } => cannot_run(assignee, problem, hint.as_deref()),
             Self::Delayed { problem } => format!("First, {problem}."),
             Self::ProfileBusy {
                 assignee,
@@ -424,6 +416,14 @@ impl Verdict {
             _ => String::new(),
         }
     }
+}
+
+fn cannot_run(assignee: &str, problem: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!(" To change that: {hint}."));
+    format!(
+        "{assignee} cannot run: {problem}.{}",
+        hint.unwrap_or_default()
+    )
 }
 
 fn held_because(reason: GuardReason) -> &'static str {

@@ -100,7 +100,7 @@ impl WorkerSetup {
             return Ok(None);
         };
         let profile = ProfileName::parse(assignee).ok();
-        if !profile.is_some_and(|name| existing(&self.location, &name).is_ok()) {
+        if profile.is_none_or(|name| existing(&self.location, &name).is_err()) {
             return Ok(None);
         }
         let skills = task.skills.as_deref().unwrap_or_default();
