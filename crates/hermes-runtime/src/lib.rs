@@ -11,6 +11,7 @@ mod context;
 mod context_window;
 mod conversation;
 mod error;
+mod essentials;
 mod images;
 mod opening;
 mod person;
