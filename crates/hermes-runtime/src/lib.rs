@@ -12,6 +12,7 @@ mod context;
 mod context_window;
 mod conversation;
 mod error;
+mod essentials;
 mod images;
 mod opening;
 mod person;

@@ -1,99 +1,22 @@
-//! The parts a conversation is opened with: model, session, directory, tools, and what is recorded of
-//! a new session.
+//! The parts a conversation is opened with: session, directory, tools, and what is recorded of a new
+//! session.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use hermes_agent::{SubAgentRunner, tool_schemas};
-use hermes_config::settings::Problem;
-use hermes_providers::{ModelOverrides, Provider, ToolSchema};
+use hermes_providers::ToolSchema;
 use hermes_session::{NewSession, Session, SessionStore};
 use hermes_tools::{CallContext, ToolSelection};
 
-use crate::backend::BackendKind;
 use crate::context::Context;
-use crate::context_window;
 use crate::error::{Error, Result};
 use crate::person::Person;
 use crate::repository::Repository;
 use crate::request::{ConversationRequest, SessionChoice};
-use crate::skills::{self, Skill};
 use crate::system_prompt::{self, Subject};
 use crate::tool_set::ToolSet;
 use crate::worktree::Worktree;
-
-/// A model by name, at a provider by name; what is not named is configured.
-pub(crate) fn model_choice(model: Option<&str>, provider: Option<&str>) -> ModelOverrides {
-    ModelOverrides {
-        provider: provider.map(str::to_owned),
-        model: model.map(str::to_owned),
-        ..ModelOverrides::default()
-    }
-}
-
-/// What decides whether a conversation can begin at all.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct EssentialsRequest<'a> {
-    pub(crate) model: Option<&'a str>,
-    pub(crate) provider: Option<&'a str>,
-    pub(crate) skills: &'a [String],
-    pub(crate) ignore_user_config: bool,
-}
-
-impl<'a> From<&'a ConversationRequest> for EssentialsRequest<'a> {
-    fn from(request: &'a ConversationRequest) -> Self {
-        Self {
-            model: request.model.as_deref(),
-            provider: request.provider.as_deref(),
-            skills: if request.ignore_rules {
-                &[]
-            } else {
-                &request.skills
-            },
-            ignore_user_config: request.ignore_user_config,
-        }
-    }
-}
-
-/// What a conversation cannot begin without.
-pub(crate) struct Essentials {
-    pub(crate) choice: ModelOverrides,
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) skills: Vec<Skill>,
-    pub(crate) backend: BackendKind,
-}
-
-impl Essentials {
-    /// Opens the model, reads the skills and chooses the backend. Writes nothing; the preflight of
-    /// workers consists of this.
-    pub(crate) fn open(
-        request: &EssentialsRequest<'_>,
-        context: &Context,
-        person: &dyn Person,
-    ) -> Result<Self> {
-        if !request.ignore_user_config {
-            check_settings(context)?;
-        }
-        let choice = model_choice(request.model, request.provider);
-        let provider = hermes_providers::open(context.config(), &choice)?;
-        context_window::check(&provider.route(), context, person)?;
-        Ok(Self {
-            choice,
-            provider,
-            skills: skills::load(request.skills, context)?,
-            backend: BackendKind::choose(context, None)?,
-        })
-    }
-}
-
-/// Refuses settings that cannot be read.
-fn check_settings(context: &Context) -> Result<()> {
-    let mut problems = context.config().problems().iter();
-    if let Some(problem) = problems.find(|one| matches!(one, Problem::Broken { .. })) {
-        return Err(Error::BrokenSettings(problem.clone()));
-    }
-    Ok(())
-}
 
 /// The session to continue; `None` for a new one.
 pub(crate) fn chosen_session(

@@ -9,7 +9,7 @@ use hermes_config::{Environment, vars};
 use crate::backend::{BackendKind, docker_host, live_environment};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::opening::{Essentials, EssentialsRequest};
+use crate::essentials::{Essentials, EssentialsRequest};
 use crate::person::{Nobody, Person};
 
 /// What stands in the way of a worker with these needs. `context` is that of the dispatcher.

@@ -18,9 +18,8 @@ use crate::backend::{BackendKind, BackendRequest};
 use crate::context::Context;
 use crate::conversation::Conversation;
 use crate::error::Result;
-use crate::opening::{
-    Essentials, chosen_session, context_in_directory, new_session, offered_tools,
-};
+use crate::essentials::Essentials;
+use crate::opening::{chosen_session, context_in_directory, new_session, offered_tools};
 use crate::person::{Clarifier, Person};
 use crate::request::ConversationRequest;
 use crate::skills::prompt_text;

@@ -389,6 +389,11 @@ fn why_and_the_report_agree() {
     let shown = serde_json::to_value(plan.why(&id("alpha1"))).unwrap();
     assert_eq!(
         shown,
-        json!([{"verdict": "profile_busy", "assignee": "alpha", "current": 1}])
+        json!([{
+            "verdict": "profile_busy",
+            "assignee": "alpha",
+            "current": 1,
+            "all_boards": false,
+        }])
     );
 }

@@ -273,14 +273,6 @@ pub fn why_resting(task: &Task, open_parents: &[TaskId]) -> Verdict {
     }
 }
 
-fn cannot_start(assignee: &str, problem: &str, hint: Option<&str>) -> String {
-    let hint = hint.map(|hint| format!(" To change that: {hint}."));
-    format!(
-        "{assignee} cannot run: {problem}.{}",
-        hint.unwrap_or_default()
-    )
-}
-
 impl Verdict {
     /// The verdict as a sentence. `time` formats a time.
     pub fn sentence(&self, time: impl Fn(i64) -> String) -> String {
@@ -313,7 +305,7 @@ impl Verdict {
                 assignee,
                 problem,
                 hint,
-            } => cannot_start(assignee, problem, hint.as_deref()),
+            } => cannot_run(assignee, problem, hint.as_deref()),
             Self::Delayed { problem } => format!("First, {problem}."),
             Self::ProfileBusy {
                 assignee,
@@ -424,6 +416,14 @@ impl Verdict {
             _ => String::new(),
         }
     }
+}
+
+fn cannot_run(assignee: &str, problem: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!(" To change that: {hint}."));
+    format!(
+        "{assignee} cannot run: {problem}.{}",
+        hint.unwrap_or_default()
+    )
 }
 
 fn held_because(reason: GuardReason) -> &'static str {

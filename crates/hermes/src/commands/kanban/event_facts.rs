@@ -14,7 +14,7 @@ pub(super) fn event_facts(event: &Event) -> String {
     let payload = event.payload.as_ref();
     let known: Vec<String> = facts
         .iter()
-        .filter_map(|(key, label)| Some(fact(label, payload?.get(key)?)?))
+        .filter_map(|(key, label)| fact(label, payload?.get(key)?))
         .collect();
     match known.as_slice() {
         [] => String::new(),
