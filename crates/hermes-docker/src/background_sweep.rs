@@ -48,7 +48,7 @@ enum Removal {
 impl Sweep {
     /// Begins the sweep if it has not been made by this process, and gives it a moment before the
     /// engine has other things to do.
-    pub(crate) fn before_creation(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) {
+    pub(crate) fn before_creation(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
         if !self.begin(work, Removal::Allowed) {
             return;
         }
@@ -62,10 +62,7 @@ impl Sweep {
     }
 
     /// The container is there, or cannot be had: the first command comes next.
-    pub(crate) fn behind_first_command(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self) + Send + 'static,
-    ) {
+    pub(crate) fn behind_first_command(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
         let later = Removal::HeldUntil(Instant::now() + COURTESY);
         if !self.begin(work, later) {
             let mut state = self.lock();
@@ -125,11 +122,7 @@ impl Sweep {
     }
 
     /// Starts the thread; `false` if the sweep was begun before.
-    fn begin(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self) + Send + 'static,
-        removal: Removal,
-    ) -> bool {
+    fn begin(self: &Arc<Self>, work: impl FnOnce() + Send + 'static, removal: Removal) -> bool {
         let mut state = self.lock();
         if state.is_begun {
             return false;
@@ -141,7 +134,7 @@ impl Sweep {
         let started = std::thread::Builder::new()
             .name("sandbox-reaper".to_owned())
             .spawn(move || {
-                work(&sweep);
+                work();
                 sweep.end();
             });
         if let Err(error) = started {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::background_sweep::{PASS_LIMIT, Sweep};
+use super::background_sweep::PASS_LIMIT;
 use super::host::DockerHost;
 use super::inspect::ContainerFacts;
 use super::labels;
@@ -25,14 +25,10 @@ const SHORTEST_LIFETIME: Duration = Duration::from_mins(1);
 /// More than a pass could ever leave.
 const MOST_RECORDED: usize = 64 * 1024;
 
-/// Removes what nobody will come back to, and says how much that was.
+/// Removes what nobody will come back to, when the host has nothing more urgent to do, and says how
+/// much that was.
 pub fn sweep(host: &DockerHost) -> usize {
-    Pass::new(host, None).all()
-}
-
-/// The same for a process that has more urgent things to do: `sweep` says when to remove.
-pub(crate) fn sweep_behind(host: &DockerHost, sweep: &Sweep) -> usize {
-    Pass::new(host, Some(sweep)).all()
+    Pass::new(host).all()
 }
 
 /// How long ago a container must have ended.
@@ -46,7 +42,7 @@ pub fn sweep_ownerless(host: &DockerHost) -> usize {
     if !host.settings.orphan_reaper {
         return 0;
     }
-    let mut pass = Pass::new(host, None);
+    let mut pass = Pass::new(host);
     pass.look_at_ownerless();
     pass.remove()
 }
@@ -74,7 +70,6 @@ struct Question<'a> {
 /// One pass over the containers of a home.
 struct Pass<'a> {
     host: &'a DockerHost,
-    sweep: Option<&'a Sweep>,
     deadline: Instant,
     /// What the pass before had no time for.
     recorded: BTreeSet<String>,
@@ -84,10 +79,9 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(host: &'a DockerHost, sweep: Option<&'a Sweep>) -> Self {
+    fn new(host: &'a DockerHost) -> Self {
         Self {
             host,
-            sweep,
             deadline: Instant::now() + PASS_LIMIT,
             recorded: read_record(host),
             condemned: Vec::new(),
@@ -99,7 +93,7 @@ impl<'a> Pass<'a> {
         // Quick questions can wait as well; slow ones are asked beside the first command.
         if self.host.engine.socket().is_some() {
             let waiting = Instant::now();
-            if !self.sweep.is_none_or(Sweep::may_remove) {
+            if !self.host.sweep.may_remove() {
                 return 0;
             }
             self.deadline += waiting.elapsed();
@@ -223,7 +217,7 @@ impl<'a> Pass<'a> {
         for condemned in std::mem::take(&mut self.condemned) {
             let Condemned { id, what, by_force } = condemned;
             let waiting = Instant::now();
-            let may_remove = self.sweep.is_none_or(Sweep::may_remove);
+            let may_remove = self.host.sweep.may_remove();
             self.deadline += waiting.elapsed();
             let Some(limit) = self.left(REMOVE_LIMIT).filter(|_| may_remove) else {
                 self.rest.push(id);

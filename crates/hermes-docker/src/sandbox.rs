@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::attach::{Container, Found, is_meant, probe, wake};
-use super::background_sweep::Sweep;
 use super::create::{Made, make};
 use super::diagnose::diagnose;
 use super::engine::Engine;
@@ -22,7 +21,7 @@ use super::inspect::{ContainerFacts, Presence, State};
 use super::labels;
 use super::mounts::PathMap;
 use super::plan::{SandboxPlan, SandboxRequest};
-use super::reaper::{parse_time, sweep_behind};
+use super::reaper::{parse_time, sweep};
 use super::session_env::session_variables;
 use super::usage::Usage;
 use hermes_terminal::remote::{
@@ -239,10 +238,10 @@ impl DockerSandbox {
 }
 
 /// What the sweep of this process does.
-fn sweeper(host: &Arc<DockerHost>) -> impl FnOnce(&Sweep) + Send + 'static {
+fn sweeper(host: &Arc<DockerHost>) -> impl FnOnce() + Send + 'static {
     let host = Arc::clone(host);
-    move |sweep| {
-        sweep_behind(&host, sweep);
+    move || {
+        sweep(&host);
     }
 }
 
@@ -303,7 +302,7 @@ struct End {
 fn may_end_early(facts: &ContainerFacts) -> bool {
     let time = |text: &Option<String>| parse_time(text.as_deref()?);
     let Some(started) = time(&facts.started_at) else {
-        return true;
+        return false;
     };
     let since = |then: Timestamp| Duration::try_from(then.duration_since(started)).ok();
     // An end before the start is that of an earlier life, and this one's is not told yet.
