@@ -26,9 +26,7 @@ impl SessionSlot {
     /// Takes a slot for a conversation; `None` where the number is not limited. Refuses if all are
     /// taken.
     pub(crate) fn take(context: &Context, id: &SessionId) -> Result<Option<Self>> {
-        let config = context.config();
-        let own = config.int("max_concurrent_sessions");
-        let limit = own.or_else(|| config.int("gateway.max_concurrent_sessions"));
+        let limit = context.config().int("max_concurrent_sessions");
         let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else {
             return Ok(None);
         };

@@ -1,8 +1,7 @@
 //! Changing `.env`: one line at a time, everything else byte for byte.
 
-use super::names::{is_denied_name, is_known_name, is_valid_name};
+use super::names::{is_credential, is_denied_name, is_known_name, is_valid_name};
 use super::parse::{Content, DotEnv, Line};
-use super::resolve::is_credential;
 
 /// Positions listed when characters had to be dropped.
 const MAX_POSITIONS: usize = 5;

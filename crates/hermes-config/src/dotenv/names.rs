@@ -34,6 +34,9 @@ const DENIED: [&str; 26] = [
     "DYLD_",
 ];
 
+/// Ends of the names whose values are sent as headers, which are ASCII.
+const CREDENTIAL_ENDS: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_KEY"];
+
 /// A variable that may stand in `.env`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownName {
@@ -61,6 +64,11 @@ pub fn known_names() -> impl Iterator<Item = KnownName> {
 /// Whether a name is one of [`known_names`].
 pub fn is_known_name(name: &str) -> bool {
     known_names().any(|known| known.name == name)
+}
+
+/// Whether the value of a variable is sent as a header.
+pub(super) fn is_credential(name: &str) -> bool {
+    CREDENTIAL_ENDS.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether the writer refuses this name.

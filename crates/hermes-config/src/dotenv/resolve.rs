@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::edit::split;
+use super::names::is_credential;
 use super::parse::{Content, DotEnv, DotEnvError, Line};
 
-/// Ends of the names whose values are sent as headers, which are ASCII.
-const CREDENTIAL_ENDS: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_KEY"];
 /// Characters listed when some had to be left out.
 const LISTED: usize = 3;
 
@@ -195,11 +194,6 @@ impl DotEnv {
             });
         }
     }
-}
-
-/// Whether the value of a variable is sent as a header.
-pub(super) fn is_credential(name: &str) -> bool {
-    CREDENTIAL_ENDS.iter().any(|end| name.ends_with(end))
 }
 
 fn refers(line: &Line) -> bool {

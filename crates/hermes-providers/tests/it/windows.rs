@@ -70,5 +70,5 @@ fn only_model_of_a_local_server_is_used() {
         .try_open(&ModelOverrides::default())
         .err()
         .unwrap();
-    assert!(error.hint().contains("model.default"), "{error}");
+    assert!(error.hint().contains("hermes model NAME"), "{error}");
 }

@@ -13,6 +13,10 @@ use crate::error::{CommandError, Result};
 use crate::ui::{Mark, Table, cut, heading};
 
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Args {
     /// Fix what can be fixed safely
     #[arg(long)]

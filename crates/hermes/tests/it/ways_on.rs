@@ -21,16 +21,19 @@ fn named_commands(source: &str) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     for line in product.lines() {
         let code = line.split("//").next().unwrap_or_default();
-        for (at, _) in code.match_indices("hermes ") {
-            let before = code[..at].chars().next_back();
-            if !before.is_some_and(|c| "`'\" :".contains(c)) || !code[..at].contains('"') {
+        let mut pieces = code.split("hermes ");
+        let mut before = pieces.next().unwrap_or_default().to_owned();
+        for rest in pieces {
+            let last = before.chars().next_back();
+            let is_text = before.contains('"') && last.is_some_and(|c| "`'\" :".contains(c));
+            before.push_str("hermes ");
+            before.push_str(rest);
+            if !is_text {
                 continue;
             }
-            let rest = &code[at + "hermes ".len()..];
-            let end = rest
-                .find(['`', '"', '\'', '\\', ')', ',', ';'])
-                .unwrap_or(rest.len());
-            let words: Vec<String> = rest[..end]
+            let command = rest.split(['`', '"', '\'', '\\', ')', ',', ';']).next();
+            let words: Vec<String> = command
+                .unwrap_or_default()
                 .split_whitespace()
                 .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
                 .take_while(|word| !word.starts_with('-'))
@@ -257,7 +260,7 @@ fn bash_completes_with_the_script() {
                  _hermes hermes \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; \
                  printf '%s\\n' \"${{COMPREPLY[@]}}\"",
                 file.display(),
-                words.replace("''", "''"),
+                words,
             ))
             .env("HOME", home.user_home())
             .env("PATH", format!("{bin}:/usr/bin:/bin"))

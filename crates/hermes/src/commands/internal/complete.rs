@@ -78,10 +78,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         Expected::Provider => BUILTINS.iter().map(|one| one.id.to_owned()).collect(),
         Expected::Nothing => Vec::new(),
     };
-    let fitting = candidates
-        .iter()
-        .filter(|candidate| candidate.starts_with(typed.as_str()));
-    context.out(&fitting.map(|one| format!("{one}\n")).collect::<String>())
+    let mut out = String::new();
+    for candidate in candidates {
+        if candidate.starts_with(typed.as_str()) {
+            out.push_str(&candidate);
+            out.push('\n');
+        }
+    }
+    context.out(&out)
 }
 
 fn expected(before: &[&str]) -> Expected {

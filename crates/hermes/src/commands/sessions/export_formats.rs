@@ -53,9 +53,13 @@ impl Format {
     pub(super) fn session(self, session: &Value, only: Option<Part>) -> String {
         match (self, only) {
             (Self::JsonLines, None) => format!("{session}\n"),
-            (Self::JsonLines, Some(Part::UserPrompts)) => prompts(session)
-                .map(|prompt| format!("{prompt}\n"))
-                .collect(),
+            (Self::JsonLines, Some(Part::UserPrompts)) => {
+                let mut out = String::new();
+                for prompt in prompts(session) {
+                    out.push_str(&format!("{prompt}\n"));
+                }
+                out
+            }
             (Self::Markdown, only) => markdown(session, only),
             (Self::Html, _) => html(session),
             (Self::Trace, _) => trace(session),
