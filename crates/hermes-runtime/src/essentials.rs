@@ -64,7 +64,7 @@ impl Essentials {
         person: &dyn Person,
     ) -> Result<Self> {
         if !request.ignore_user_config {
-            check_settings(context, person)?;
+            check_settings(context)?;
         }
         let choice = model_choice(request.model, request.provider);
         let provider = hermes_providers::open(context.config(), &choice)?;
@@ -78,16 +78,11 @@ impl Essentials {
     }
 }
 
-/// Refuses settings that cannot be read, and warns about a wrong context length.
-fn check_settings(context: &Context, person: &dyn Person) -> Result<()> {
-    let config = context.config();
-    let mut problems = config.problems().iter();
+/// Refuses settings that cannot be read.
+fn check_settings(context: &Context) -> Result<()> {
+    let mut problems = context.config().problems().iter();
     if let Some(problem) = problems.find(|one| matches!(one, Problem::Broken { .. })) {
         return Err(Error::BrokenSettings(problem.clone()));
-    }
-    if let Some(wrong) = config.wrong_value("model.context_length") {
-        let message = format!("{wrong}; it is detected instead");
-        person.warn(&message, Some(&wrong.hint()));
     }
     Ok(())
 }

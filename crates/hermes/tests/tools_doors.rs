@@ -196,7 +196,6 @@ fn exit_codes_follow_the_result() {
         &["tools", "call", "read_file", "{"],
         &["tools", "call", "read_file", "[1]"],
         &["tools", "call", "--stdin", "read_file"],
-        &["tools"],
     ] {
         let output = place.run(wrong);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");

@@ -9,24 +9,14 @@ use hermes_proc::EnvPolicy;
 
 use crate::lock::lock;
 
-/// Settings whose problems matter to every child.
+/// Settings whose problems matter to every child. Others are told by whoever uses the value.
 const OWN_KEYS: &[&str] = &[
     "terminal.env_passthrough",
     "terminal.trusted_env_passthrough",
     "tools.env_passthrough",
     "terminal.profile_home_links",
     "terminal.profile_home_keychain",
-];
-
-/// Settings of one backend each. Only the backend that is chosen reads them, and says what is
-/// wrong.
-const BACKEND_PREFIXES: &[&str] = &[
-    "terminal.docker_",
-    "terminal.container_",
-    "terminal.ssh_",
-    "terminal.singularity_",
-    "terminal.modal_",
-    "terminal.daytona_",
+    "terminal.home_mode",
 ];
 
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -53,15 +43,11 @@ pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
 
 fn relevant(problem: &Problem) -> Option<String> {
     let key = problem.key()?;
-    let matters = match problem {
-        Problem::BadVariable { variable, .. } => {
-            let of_backend = |prefix: &&str| key.starts_with(*prefix);
-            variable.starts_with("TERMINAL_") && !BACKEND_PREFIXES.iter().any(of_backend)
-        }
-        Problem::WrongType { .. } => OWN_KEYS.contains(&key) || key == "terminal.home_mode",
-        _ => false,
-    };
-    matters.then(|| problem.to_string())
+    let is_wrong = matches!(
+        problem,
+        Problem::WrongType { .. } | Problem::BadVariable { .. }
+    );
+    (is_wrong && OWN_KEYS.contains(&key)).then(|| problem.to_string())
 }
 
 /// Logs what this process has not said before.

@@ -233,7 +233,7 @@ fn the_way_back_names_the_profile() {
         .hermes(&["chat", "-q", "hi"])
         .run()
         .succeeds()
-        .prints_part("\nGo on with: hermes --resume ");
+        .says_part("\nGo on with: hermes --resume ");
     world.home.run(["profile", "create", "coder"]).succeeds();
     let config = world.home.read("config.yaml");
     world.home.put("profiles/coder/config.yaml", config);
@@ -241,5 +241,5 @@ fn the_way_back_names_the_profile() {
         .hermes(&["-p", "coder", "chat", "-q", "hi"])
         .run()
         .succeeds()
-        .prints_part("\nGo on with: hermes -p coder --resume ");
+        .says_part("\nGo on with: hermes -p coder --resume ");
 }

@@ -35,8 +35,20 @@ const LOOKS: [&[&str]; 18] = [
     &["-p", "coder", "config", "show"],
 ];
 
+/// A home of the reference's, with a key that a provider could take: without one `doctor` says that
+/// no conversation can run.
+fn world_with_key(version: Version) -> World {
+    let mut world = World::made_by_the_reference(version);
+    let key = (
+        "OPENROUTER_API_KEY",
+        "sk-or-v1-0123456789abcdef0123456789".into(),
+    );
+    world.variables.push(key);
+    world
+}
+
 fn our_eyes_leave_no_trace(version: Version) {
-    let world = World::made_by_the_reference(version);
+    let world = world_with_key(version);
     let before = world.tree();
     for look in LOOKS {
         world.ours(look);
@@ -95,7 +107,7 @@ fn settings_and_secrets_are_found(version: Version) {
 }
 
 fn a_home_without_any_file_of_ours_is_sound(version: Version) {
-    let world = World::made_by_the_reference(version);
+    let world = world_with_key(version);
     // Exit code 0 says that no row is bad.
     let rows: Value = serde_json::from_str(&world.ours(&["doctor", "--json"])).unwrap();
     let text = rows.to_string();

@@ -262,7 +262,10 @@ fn the_daemon_prints_events_limits_and_wrong_values_once() {
         ),
         "{said}"
     );
-    for wrong in ["kanban.failure_limit", "kanban.max_in_progress_per_profile"] {
+    for wrong in [
+        "kanban.failure_limit: expected a whole number",
+        "kanban.max_in_progress_per_profile",
+    ] {
         assert_eq!(said.matches(wrong).count(), 1, "{wrong}: {said}");
     }
 }
