@@ -66,7 +66,8 @@ impl ContextSource<'_> {
         if self.root.is_some_and(|root| !real.starts_with(root)) {
             return Some(omitted(name, "it leads out of the project"));
         }
-        if ReadGuard::here(&self.rules.private_homes).refuses_attaching(&real) {
+        if is_env_file(&real) || ReadGuard::here(&self.rules.private_homes).refuses_attaching(&real)
+        {
             return Some(omitted(name, "it leads to a private file"));
         }
         let bytes = match hermes_fs::read_capped(&real, MAX_BYTES) {
@@ -92,6 +93,12 @@ impl ContextSource<'_> {
             missing: None,
         })
     }
+}
+
+/// Whether this is a file with variables, `.env` or `.env.local`: no instructions, wherever it lies.
+fn is_env_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name == ".env" || name.starts_with(".env.")
 }
 
 fn omitted(name: &str, reason: &str) -> ContextFile {

@@ -62,7 +62,14 @@ pub fn set_variable(
             env.lines.push(line);
         }
     }
-    if DotEnv::parse(&env.to_text()) != *env {
+    // How blank lines fall to assignments may differ; what is assigned may not.
+    let assigned = |env: &DotEnv| -> Vec<(String, String)> {
+        let pairs = env.lines.iter().filter_map(Line::assignment);
+        pairs
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    };
+    if assigned(&DotEnv::parse(&env.to_text())) != assigned(env) {
         return Err(SetVariableError::OpenQuote(name.to_owned()));
     }
     Ok(dropped)
@@ -228,6 +235,13 @@ mod tests {
             "OPENROUTER_API_KEY=sk-1\nGLM_API_KEY=abc\nTAVILY_API_KEY=x\n# A=1\nURL=x?y=1\n"
         );
         assert_eq!(repair(&mut env), 0);
+    }
+
+    #[test]
+    fn blank_lines_before_the_new_one_do_not_matter() {
+        let mut env = DotEnv::parse("\n ");
+        set_variable(&mut env, "NAME", "v").unwrap();
+        assert_eq!(DotEnv::parse(&env.to_text()).get("NAME"), Some("v"));
     }
 
     proptest! {
