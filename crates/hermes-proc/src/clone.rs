@@ -173,6 +173,12 @@ impl Prepared<'_> {
                     return errno();
                 }
             }
+            if let Some(sandbox) = &spec.sandbox {
+                let error = sandbox.enter_namespaces();
+                if error != 0 {
+                    return error;
+                }
+            }
             if spec.ends_with_thread {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
                     return errno();
@@ -186,6 +192,12 @@ impl Prepared<'_> {
                 && libc::chdir(cwd.as_ptr()) < 0
             {
                 return errno();
+            }
+            if let Some(sandbox) = &spec.sandbox {
+                let error = sandbox.restrict();
+                if error != 0 {
+                    return error;
+                }
             }
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
