@@ -7,9 +7,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::Wake;
+use hermes_proc::sandbox::SandboxPlan;
 
 use crate::background::{Guarded, StartError, StartedProcess};
 use crate::shell::{Session, WorkdirError};
@@ -45,6 +47,14 @@ pub trait Backend: Send + Sync {
     fn shut_down(&self);
 }
 
+/// Whether the kernel confines a command. Backends other than this machine have walls of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Confinement {
+    #[default]
+    None,
+    Sandbox,
+}
+
 /// A foreground command for a backend: approved, with its limit.
 #[derive(Clone, Copy)]
 pub struct BackendCommand<'a> {
@@ -54,6 +64,7 @@ pub struct BackendCommand<'a> {
     pub timeout: Duration,
     /// Standard input; nothing if empty.
     pub input: &'a [u8],
+    pub confinement: Confinement,
     /// Raised to end the command.
     pub interrupt: &'a Wake,
     /// Raised when Hermes itself is about to end.
@@ -68,6 +79,7 @@ pub struct BackendProcess<'a> {
     pub command: &'a str,
     pub workdir: Option<&'a str>,
     pub pty: bool,
+    pub confinement: Confinement,
     /// Raised to give up the start.
     pub interrupt: &'a Wake,
     /// Raised when Hermes itself is about to end.
@@ -95,6 +107,8 @@ pub struct BackendOutcome {
     pub kill_remark: String,
     pub cwd_note: Option<String>,
     pub shell_note: Option<String>,
+    /// What it was allowed, if it ran in the sandbox.
+    pub sandbox: Option<Arc<SandboxPlan>>,
 }
 
 /// Why a backend did not run a command.
@@ -102,6 +116,8 @@ pub struct BackendOutcome {
 pub enum BackendError {
     Workdir(WorkdirError),
     Interrupted,
+    /// It was to be confined, and this machine cannot.
+    NoSandbox(String),
     /// It could not be started; with the next step if there is one.
     NotStarted {
         message: String,

@@ -19,6 +19,7 @@ mod settings;
 pub mod shell;
 pub mod sudo;
 mod terminal;
+mod wall;
 
 pub use approval::{
     CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind, SudoInput, SudoSupport,

@@ -10,7 +10,8 @@ use super::prepare::Sandbox;
 
 /// Capabilities that root keeps, which are about files only: owning, entering and changing those that
 /// may be written. The mounts and Landlock bind root as well.
-const KEPT: u32 = (1 << CAP_CHOWN) | (1 << CAP_DAC_OVERRIDE) | (1 << CAP_FOWNER) | (1 << CAP_FSETID);
+const KEPT: u32 =
+    (1 << CAP_CHOWN) | (1 << CAP_DAC_OVERRIDE) | (1 << CAP_FOWNER) | (1 << CAP_FSETID);
 const CAP_CHOWN: u32 = 0;
 const CAP_DAC_OVERRIDE: u32 = 1;
 const CAP_FOWNER: u32 = 3;
@@ -69,11 +70,7 @@ impl Sandbox {
                 return errno();
             }
             if let Some(ruleset) = &self.ruleset
-                && libc::syscall(
-                    libc::SYS_landlock_restrict_self,
-                    ruleset.as_raw_fd(),
-                    0_u32,
-                ) < 0
+                && libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) < 0
             {
                 return errno();
             }

@@ -21,7 +21,10 @@ pub fn macos_profile(plan: &SandboxPlan) -> String {
     rule("deny file-write*", &plan.protected);
     rule("deny file-write-unlink", &plan.pinned);
     rule("deny file-read* file-write*", &plan.hidden);
-    rule("deny file-read* file-write* network-outbound", &plan.sockets);
+    rule(
+        "deny file-read* file-write* network-outbound",
+        &plan.sockets,
+    );
     out.push_str(
         "(deny process-info* (target others))\n(allow process-info-pidinfo)\n\
          (deny signal (target others))\n(deny mach-priv-task-port)\n(deny system-privilege)\n",

@@ -78,7 +78,9 @@ impl Namespaces {
         let steps = steps(plan)?;
         let uid = rustix::process::geteuid().as_raw();
         let gid = rustix::process::getegid().as_raw();
-        let writable = steps.iter().filter(|step| matches!(step, Step::Writable(_)));
+        let writable = steps
+            .iter()
+            .filter(|step| matches!(step, Step::Writable(_)));
         let build = Build {
             in_user_namespace,
             user_map: CString::new(format!("{uid} {uid} 1"))?,
@@ -309,7 +311,10 @@ impl Build {
         // SAFETY: system calls on texts.
         unsafe {
             check(8, libc::mkdir(HIDING_DIRECTORY.as_ptr(), 0).into())?;
-            check(8, libc::mknod(HIDING_FILE.as_ptr(), libc::S_IFREG, 0).into())?;
+            check(
+                8,
+                libc::mknod(HIDING_FILE.as_ptr(), libc::S_IFREG, 0).into(),
+            )?;
             check(8, mount_attributes(libc::AT_FDCWD, SHARED, 0))
         }
     }
@@ -343,14 +348,7 @@ impl Step {
 unsafe fn clone_of(path: &CStr, stage: c_int) -> Result<Option<c_int>, Failed> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.unsigned_abs() | AT_RECURSIVE;
     // SAFETY: a system call on a text.
-    let copy = unsafe {
-        libc::syscall(
-            libc::SYS_open_tree,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            flags,
-        )
-    };
+    let copy = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
     match checked(stage, copy) {
         Err((_, libc::ENOENT | libc::EACCES | libc::ENOTDIR)) => Ok(None),
         result => result.map(Some),

@@ -33,8 +33,10 @@ type Identity = (u64, u64);
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// Nothing keeps a command from writing where it likes.
-    #[error("this kernel cannot confine commands: it has no Landlock, and no mount namespace can \
-             be had ({reason})")]
+    #[error(
+        "this kernel cannot confine commands: it has no Landlock, and no mount namespace can \
+             be had ({reason})"
+    )]
     Unsupported { reason: String },
     #[error("could not prepare the sandbox: {0}")]
     Failed(#[from] io::Error),
@@ -86,11 +88,13 @@ impl Sandbox {
         } else {
             (Readable::default(), None)
         };
-        let hidden = plan.hidden.iter().chain(&plan.sockets).chain(&plan.writable);
+        let hidden = plan
+            .hidden
+            .iter()
+            .chain(&plan.sockets)
+            .chain(&plan.writable);
         Ok(Self {
-            hidden: hidden
-                .map(|path| (path.clone(), identity(path)))
-                .collect(),
+            hidden: hidden.map(|path| (path.clone(), identity(path))).collect(),
             filters: filters(plan.network)?,
             plan,
             namespaces,

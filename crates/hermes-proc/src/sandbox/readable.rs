@@ -33,12 +33,7 @@ impl Readable {
         readable
     }
 
-    fn list(
-        &mut self,
-        directory: &Path,
-        hidden: &BTreeSet<&Path>,
-        on_the_way: &BTreeSet<&Path>,
-    ) {
+    fn list(&mut self, directory: &Path, hidden: &BTreeSet<&Path>, on_the_way: &BTreeSet<&Path>) {
         if !is_root(directory) && !on_the_way.contains(directory) {
             self.paths.push(directory.to_owned());
             return;

@@ -19,7 +19,12 @@ impl World {
         for name in ["work/.git", "home/.ssh", "home/docs"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
         }
-        for name in ["work/.git/config", "home/.ssh/id", "home/.netrc", "home/docs/readme"] {
+        for name in [
+            "work/.git/config",
+            "home/.ssh/id",
+            "home/.netrc",
+            "home/docs/readme",
+        ] {
             std::fs::write(root.join(name), "text").unwrap();
         }
         Self {

@@ -10,11 +10,13 @@ use hermes_policy::{
     KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status,
 };
 use hermes_secret::Redactor;
+use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind};
 use hermes_tools::{CallContext, ScriptGate};
 use serde_json::{Value, json};
 
+use super::sandbox::SandboxUse;
 use crate::context::Context;
 use crate::person::Person;
 
@@ -28,6 +30,8 @@ pub(super) struct ToolApprover {
     pub(super) sudo_password_set: bool,
     /// Whether commands need no approval because they cannot reach this machine.
     pub(super) is_isolated: bool,
+    /// Which commands run in the sandbox.
+    pub(super) sandbox: SandboxUse,
     person: Arc<dyn Person>,
 }
 
@@ -62,6 +66,7 @@ impl ToolApprover {
             yolo: Arc::new(AtomicBool::new(context.env.flag(&vars::HERMES_YOLO_MODE))),
             sudo_password_set: false,
             is_isolated: false,
+            sandbox: SandboxUse::Never,
             person,
         }
     }
@@ -74,6 +79,7 @@ impl ToolApprover {
         CheckRequest {
             text,
             isolated: self.is_isolated,
+            sandboxed: matches!(self.sandbox, SandboxUse::Always(_)),
             yolo: self.yolo.load(Ordering::Relaxed),
             sudo_password_set: self.sudo_password_set,
             interaction: match question {
@@ -120,13 +126,32 @@ impl CommandApprover for ToolApprover {
             }
         };
         if verdict.is_approved() {
+            let confinement = match self.sandbox {
+                SandboxUse::Always(_) => Confinement::Sandbox,
+                SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => Confinement::None,
+            };
             let approval = verdict
                 .description
                 .zip(verdict.approved_by)
                 .map(|(what, by)| format!("Approved by {by}: {what}"));
             let remark = verdict.message.map(|message| format!(" {message}"));
             let approval = approval.map(|text| text + &remark.unwrap_or_default());
-            return CommandDecision::Allowed { approval };
+            return CommandDecision::Allowed {
+                approval,
+                confinement,
+            };
+        }
+        if verdict.status == Status::Denied
+            && let SandboxUse::InsteadOfRefusal(sandbox) = &self.sandbox
+            && sandbox.is_possible()
+        {
+            return CommandDecision::Allowed {
+                approval: Some(format!(
+                    "Runs in the sandbox, because nobody can be asked: {}",
+                    verdict.description.unwrap_or_default()
+                )),
+                confinement: Confinement::Sandbox,
+            };
         }
         CommandDecision::Refused(Refusal {
             kind: match verdict.status {
@@ -138,6 +163,23 @@ impl CommandApprover for ToolApprover {
             pattern_key: verdict.pattern_key,
             description: verdict.description,
         })
+    }
+
+    fn allows_outside(&self, command: &str, wall: &str) -> bool {
+        let Some(question) = self.question() else {
+            return false;
+        };
+        let wall = wall.strip_prefix("hint: ").unwrap_or(wall);
+        let answer = question.ask(&ApprovalRequest {
+            command: self.policy.redactor.redact(command).into_owned(),
+            keys: vec!["outside of the sandbox".to_owned()],
+            description: format!("run it again, once, outside of the sandbox ({wall})"),
+            offer_session: false,
+            offer_always: false,
+            timeout: self.policy.settings.timeout,
+            advice: None,
+        });
+        !matches!(answer, Answer::Deny(_))
     }
 }
 

@@ -53,6 +53,13 @@ sections! {
         "profile_home_links": list();
         /// Whether commands that would never return are refused in the foreground.
         "foreground_guard": flag(true);
+        /// Whether commands on this machine run in the kernel's sandbox; `auto` means those of
+        /// workers, and those that would be refused because nobody can be asked.
+        "sandbox": choice(&["auto", "on", "off"], "auto").var("HERMES_TERMINAL_SANDBOX");
+        /// Further directories and files that sandboxed commands may write.
+        "sandbox_write": list();
+        /// Which network sandboxed commands have; `loopback` is this machine only.
+        "sandbox_network": choice(&["on", "loopback", "off"], "on");
         /// What happens to background processes when Hermes exits.
         "background_on_exit": choice(&["kill", "keep"], "kill");
         /// Image of the docker backend.
