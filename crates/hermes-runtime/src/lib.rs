@@ -37,4 +37,6 @@ pub use images::load_image;
 pub use person::{Nobody, Person};
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;
-pub use tool_set::{Approval, TerminalSetup, ToolSet, ToolSetRequest, local_sandbox};
+pub use tool_set::{
+    Approval, TerminalSetup, ToolSet, ToolSetRequest, check_sandbox, local_sandbox,
+};

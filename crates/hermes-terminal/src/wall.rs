@@ -23,6 +23,9 @@ const REFUSALS: &[&str] = &[
     "no new privileges",
 ];
 
+/// Directories that `terminal.sandbox_write` does not take.
+const NEVER_WRITABLE: &[&str] = &["/etc", "/boot", "/dev", "/sys", "/usr/lib/systemd"];
+
 /// What programs say when there is no network.
 const NETWORK_REFUSALS: &[&str] = &[
     "could not resolve",
@@ -49,6 +52,12 @@ pub(crate) fn wall_hint(
     let mut refused = false;
     for line in output.lines() {
         let lower = line.to_lowercase();
+        if lower.contains("no such file") {
+            let mut paths = paths_in(line, cwd);
+            if let Some(path) = paths.find(|path| is_hidden(path, plan)) {
+                return Some(about_hidden(&path));
+            }
+        }
         if !REFUSALS.iter().any(|words| lower.contains(words)) {
             continue;
         }
@@ -87,11 +96,13 @@ pub(crate) fn wall_hint(
 
 fn about_path(path: &Path, plan: &SandboxPlan) -> Option<String> {
     let shown = path.display();
-    let hidden = plan.hidden.iter().chain(&plan.sockets);
-    if hidden.into_iter().any(|hidden| path.starts_with(hidden)) {
+    if is_hidden(path, plan) {
+        return Some(about_hidden(path));
+    }
+    if path.starts_with("/proc") {
         return Some(format!(
-            "hint: {shown} is private: sandboxed commands cannot see it (`hermes sandbox policy` \
-             lists what they can)"
+            "hint: {shown} belongs to a process outside of the sandbox, or to the kernel; no setting \
+             allows it"
         ));
     }
     if plan.protected.iter().any(|kept| path.starts_with(kept)) {
@@ -103,11 +114,40 @@ fn about_path(path: &Path, plan: &SandboxPlan) -> Option<String> {
     if plan.may_write(path) {
         return None;
     }
-    let directory = path.parent().unwrap_or(path).display();
+    let directory = path.parent().unwrap_or(path);
+    // What holds private places or the machine's settings is never writable as a whole.
+    let holds_private = plan
+        .hidden
+        .iter()
+        .any(|hidden| hidden.starts_with(directory));
+    if holds_private
+        || NEVER_WRITABLE
+            .iter()
+            .any(|root| directory.starts_with(root))
+    {
+        return Some(format!(
+            "hint: the sandbox keeps this command from changing {shown}, and no setting allows it; \
+             work in the workspace, or the user runs it outside"
+        ));
+    }
     Some(format!(
-        "hint: the sandbox keeps this command from changing {shown}; the user adds {directory} to \
-         terminal.sandbox_write in config.yaml to allow it"
+        "hint: the sandbox keeps this command from changing {shown}; the user adds {} to \
+         terminal.sandbox_write in config.yaml to allow it",
+        directory.display()
     ))
+}
+
+fn is_hidden(path: &Path, plan: &SandboxPlan) -> bool {
+    let mut hidden = plan.hidden.iter().chain(&plan.sockets);
+    hidden.any(|hidden| path.starts_with(hidden))
+}
+
+fn about_hidden(path: &Path) -> String {
+    format!(
+        "hint: {} is private: sandboxed commands cannot see it (`hermes sandbox policy` lists what \
+         they cannot)",
+        path.display()
+    )
 }
 
 /// Words of a line that look like paths, the last first: that is where programs put them.
@@ -124,6 +164,8 @@ fn paths_in<'a>(line: &'a str, cwd: &'a Path) -> impl Iterator<Item = PathBuf> +
         .into_iter()
         .rev()
         .filter(|word| word.contains('/') && !word.contains("//"))
+        // Names by which bash means addresses.
+        .filter(|word| !word.starts_with("/dev/tcp/") && !word.starts_with("/dev/udp/"))
         .map(move |word| plain(&cwd.join(word.trim_end_matches('.'))))
 }
 
@@ -183,7 +225,16 @@ mod tests {
     #[test]
     fn paths_are_found_in_the_words_of_programs() {
         for (output, part) in [
-            ("bash: line 1: /etc/x: Permission denied", "/etc to"),
+            (
+                "bash: line 1: /etc/x: Permission denied",
+                "no setting allows",
+            ),
+            (
+                "bash: line 1: /srv/x/y: Permission denied",
+                "adds /srv/x to",
+            ),
+            ("cat: /h/.ssh/id: No such file or directory", "is private"),
+            ("bash: /h/y: Read-only file system", "no setting allows"),
             (
                 "touch: cannot touch '/opt/a b': Read-only file system",
                 "/opt",

@@ -33,6 +33,10 @@ pub enum Interaction<'a> {
 
 /// A command to decide about. Foreground and background are decided alike.
 #[derive(Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent fact about the command"
+)]
 pub struct CheckRequest<'a> {
     /// The command line, or the script for [`CommandPolicy::check_script`].
     pub text: &'a str,

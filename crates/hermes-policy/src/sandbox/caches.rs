@@ -37,7 +37,9 @@ pub(super) fn caches_in(home: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let mut directories = Vec::new();
     for (toolchain, parts) in CACHES {
         let toolchain = home.join(toolchain);
-        if toolchain.is_dir() {
+        // Where everything else keeps its caches; there is one in every home, or should be.
+        let is_common = parts.contains(&".");
+        if toolchain.is_dir() || (is_common && home.is_dir()) {
             let parts = parts.iter();
             directories.extend(parts.map(|part| match *part {
                 "." => toolchain.clone(),

@@ -18,8 +18,8 @@ pub(super) struct GitMetadata {
 /// Settings of a repository: what they name runs.
 const SETTINGS: &[&str] = &["config", "config.worktree"];
 const HOOKS: &str = "hooks";
-/// What a commit in a worktree changes in the repository it belongs to.
-const SHARED: &[&str] = &["objects", "refs", "logs"];
+/// What else of the repository of a worktree a commit there has no business with.
+const FOREIGN: &[&str] = &["HEAD", "index", "info", "modules"];
 /// Where a worktree says which repository it belongs to.
 const POINTERS: &[&str] = &["commondir", "gitdir", "config.worktree"];
 /// More than any such file has.
@@ -96,11 +96,15 @@ fn worktree(pointer: &Path) -> Option<GitMetadata> {
     if own.parent()?.parent()? != common || own.parent()?.file_name()? != "worktrees" {
         return None;
     }
-    let shared = SHARED.iter().map(|name| common.join(name));
+    // Locks of references lie beside the settings, so all of it is writable and they are not.
+    let mut found = repository(&common);
     let pointers = POINTERS.iter().map(|name| own.join(name));
-    Some(GitMetadata {
-        protected: pointers.filter(|path| path.is_file()).collect(),
-        writable: shared.filter(|path| path.is_dir()).chain([own]).collect(),
-        ..GitMetadata::default()
-    })
+    let foreign = FOREIGN.iter().map(|name| common.join(name));
+    let kept = pointers.chain(foreign).filter(|path| path.exists());
+    found.protected.extend(kept);
+    let others = hermes_fs::read_dir(own.parent()?).unwrap_or_default();
+    let others = others.into_iter().map(|entry| entry.path);
+    found.protected.extend(others.filter(|path| *path != own));
+    found.writable = vec![common, own];
+    Some(found)
 }

@@ -129,8 +129,7 @@ fn of_hermes(home: &Path, facts: &SandboxFacts, found: &mut BTreeSet<PathBuf>) {
 
 fn is_database(name: &str) -> bool {
     name.split(['-', '.'])
-        .any(|part| part == "db" || part == "sqlite")
-        || name.ends_with(".sock")
+        .any(|part| ["db", "sqlite", "sock"].contains(&part))
 }
 
 /// Sockets that cannot be reached.

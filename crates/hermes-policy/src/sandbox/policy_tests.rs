@@ -1,8 +1,6 @@
 //! The policy on directories made for the purpose.
 
-use std::os::unix::fs::symlink;
-
-use hermes_fs::{create_dir_all, create_new};
+use hermes_fs::{create_dir_all, create_new, symlink};
 
 use super::*;
 use crate::sandbox::SandboxMode;
@@ -79,10 +77,18 @@ fn the_workspace_and_caches_of_existing_toolchains_are_writable() {
     let policy = world.policy("home/project", &[]);
     assert_eq!(
         world.written(&policy),
-        ["home/project", "home/.cargo/registry", "home/.cargo/git"]
+        [
+            "home/project",
+            "home/.cache",
+            "home/.cargo/registry",
+            "home/.cargo/git"
+        ]
     );
     // Made before the first command, so that it can be mounted.
-    assert_eq!(policy.create, [world.path("home/.cargo/git")]);
+    assert_eq!(
+        policy.create,
+        [world.path("home/.cache"), world.path("home/.cargo/git")]
+    );
     assert!(policy.warnings.is_empty(), "{:?}", policy.warnings);
 }
 
@@ -114,8 +120,8 @@ fn private_places_copies_databases_and_other_profiles_are_hidden() {
 #[test]
 fn a_workspace_that_holds_a_home_is_not_writable_and_named() {
     let world = World::new();
-    symlink(world.path("home"), world.path("link")).unwrap();
-    symlink("/", world.path("root")).unwrap();
+    symlink(&world.path("home"), &world.path("link")).unwrap();
+    symlink(Path::new("/"), &world.path("root")).unwrap();
     for (workspace, why) in [
         ("home", "holds the home of Hermes"),
         ("link", "holds the home of Hermes"),
@@ -196,12 +202,19 @@ fn hooks_and_settings_of_a_repository_are_protected() {
 fn a_worktree_writes_to_its_repository_but_not_to_its_settings() {
     let world = World::new();
     let git = world.path("home/main/.git");
-    for name in ["objects", "refs", "logs", "hooks", "worktrees/project"] {
+    for name in [
+        "objects",
+        "refs",
+        "hooks",
+        "worktrees/project",
+        "worktrees/other",
+    ] {
         create_dir_all(&git.join(name), 0o755).unwrap();
     }
     let write = |path: &Path, text: String| {
         hermes_fs::write_atomic(path, text.as_bytes(), 0o644).unwrap();
     };
+    write(&git.join("config"), "[core]\n".to_owned());
     let own = git.join("worktrees/project");
     write(&own.join("commondir"), "../..\n".to_owned());
     let pointer = world.path("home/project/.git");
@@ -209,18 +222,27 @@ fn a_worktree_writes_to_its_repository_but_not_to_its_settings() {
     write(&pointer, format!("gitdir: {}\n", own.display()));
     let policy = world.policy("home/project", &[]);
     let written = world.written(&policy);
-    for name in ["objects", "refs", "logs", "worktrees/project"] {
-        assert!(
-            written.contains(&format!("home/main/.git/{name}")),
-            "{name}"
-        );
+    for name in ["", "/worktrees/project"] {
+        assert!(written.contains(&format!("home/main/.git{name}")), "{name}");
     }
-    assert!(
-        !written
-            .iter()
-            .any(|path| path.ends_with("hooks") || path.ends_with(".git"))
-    );
-    assert_eq!(policy.protected.len(), 2, "{:?}", policy.protected);
+    let plan = policy.plan();
+    for name in [
+        "hooks/x",
+        "config",
+        "worktrees/other/gitdir",
+        "worktrees/project/commondir",
+    ] {
+        assert!(!plan.may_write(&git.join(name)), "{name}");
+    }
+    for name in [
+        "packed-refs.lock",
+        "objects/x",
+        "refs/heads/topic",
+        "worktrees/project/index",
+    ] {
+        assert!(plan.may_write(&git.join(name)), "{name}");
+    }
+    assert!(plan.pinned.contains(&git));
     // A workspace that names a repository which does not know it gets nothing of it.
     write(&own.join("gitdir"), "/elsewhere/.git\n".to_owned());
     assert_eq!(

@@ -4,7 +4,8 @@
 //! A step that fails ends the child; nothing runs with less than was prepared.
 
 use std::ffi::{c_int, c_ulong};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::ptr;
 
 use super::prepare::Sandbox;
 
@@ -57,7 +58,7 @@ impl Sandbox {
 
     /// Gives up everything that the program must not have. Returns the error of the system, or zero.
     #[expect(unsafe_code, reason = "system calls without a safe interface")]
-    pub(crate) unsafe fn restrict(&self) -> c_int {
+    pub(crate) unsafe fn restrict(&self, report: Option<RawFd>) -> c_int {
         const NONE: c_ulong = 0;
         // SAFETY: system calls on numbers, descriptors and prepared memory.
         unsafe {
@@ -75,22 +76,78 @@ impl Sandbox {
                 return errno();
             }
             for filter in &self.filters {
-                let program = libc::sock_fprog {
-                    len: filter.len() as libc::c_ushort,
-                    filter: filter.as_ptr().cast_mut().cast(),
-                };
-                let installed = libc::syscall(
-                    libc::SYS_seccomp,
-                    libc::SECCOMP_SET_MODE_FILTER,
-                    0_u32,
-                    &raw const program,
-                );
-                if installed < 0 {
+                let program = program_of(filter);
+                if install(&program, 0) < 0 {
+                    return errno();
+                }
+            }
+            if let (Some(filter), Some(report)) = (&self.reported, report) {
+                let program = program_of(filter);
+                let listener = install(&program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
+                if listener < 0 {
+                    return errno();
+                }
+                let listener = c_int::try_from(listener).unwrap_or(-1);
+                if send_descriptor(report, listener) < 0 {
                     return errno();
                 }
             }
         }
         0
+    }
+}
+
+fn program_of(filter: &[seccompiler::sock_filter]) -> libc::sock_fprog {
+    libc::sock_fprog {
+        // No filter of ours comes near the limit of 4096 instructions.
+        len: u16::try_from(filter.len()).unwrap_or(u16::MAX),
+        filter: filter.as_ptr().cast_mut().cast(),
+    }
+}
+
+#[expect(unsafe_code, reason = "a system call without a safe interface")]
+unsafe fn install(program: &libc::sock_fprog, flags: c_ulong) -> libc::c_long {
+    // SAFETY: a system call on a prepared program.
+    unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            ptr::from_ref(program),
+        )
+    }
+}
+
+/// A message with one descriptor in it.
+#[repr(C)]
+struct DescriptorMessage {
+    header: libc::cmsghdr,
+    descriptor: c_int,
+    padding: c_int,
+}
+
+/// Hands a descriptor to the parent.
+#[expect(unsafe_code, reason = "a system call without a safe interface")]
+unsafe fn send_descriptor(socket: RawFd, descriptor: c_int) -> isize {
+    let mut byte = 0_u8;
+    let mut data = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    // SAFETY: structures of the kernel's layout on our stack, all set before the call.
+    unsafe {
+        let mut control: DescriptorMessage = std::mem::zeroed();
+        let length = size_of::<libc::cmsghdr>() + size_of::<c_int>();
+        control.header.cmsg_len = length as _;
+        control.header.cmsg_level = libc::SOL_SOCKET;
+        control.header.cmsg_type = libc::SCM_RIGHTS;
+        control.descriptor = descriptor;
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut data;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of::<DescriptorMessage>() as _;
+        libc::sendmsg(socket, &raw const message, 0)
     }
 }
 

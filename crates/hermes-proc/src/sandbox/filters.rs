@@ -105,7 +105,13 @@ pub(super) fn filters(network: Network) -> io::Result<Vec<BpfProgram>> {
         not_there(),
     ];
     match network {
-        Network::On | Network::Loopback => {}
+        Network::On => {}
+        Network::Loopback => {
+            filters.push(compiled(
+                all_but_streams().map_err(io::Error::other)?,
+                libc::EACCES,
+            )?);
+        }
         Network::Off => {
             filters.push(compiled(
                 internet_sockets().map_err(io::Error::other)?,
@@ -187,6 +193,61 @@ fn internet_sockets() -> Result<Rules, seccompiler::BackendError> {
         rules.entry(libc::SYS_socket).or_default().push(rule);
     }
     Ok(rules)
+}
+
+/// With connections made by us only those sockets may exist that need one before they send.
+fn all_but_streams() -> Result<Rules, seccompiler::BackendError> {
+    /// The bits of the type that are not flags.
+    const TYPE: u64 = 0xf;
+    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+    let tcp = u64::from(libc::IPPROTO_TCP.unsigned_abs());
+    let mut rules = Rules::new();
+    let mut deny = |call: libc::c_long, conditions: Vec<SeccompCondition>| {
+        let rule = SeccompRule::new(conditions)?;
+        rules.entry(call).or_default().push(rule);
+        Ok::<(), seccompiler::BackendError>(())
+    };
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let family = u64::from(family.unsigned_abs());
+        for other in (0..=TYPE).filter(|kind| *kind != stream) {
+            deny(
+                libc::SYS_socket,
+                vec![when(0, Eq, family)?, when(1, MaskedEq(TYPE), other)?],
+            )?;
+        }
+        // Other protocols connect when something is sent.
+        deny(
+            libc::SYS_socket,
+            vec![when(0, Eq, family)?, when(2, Ne, 0)?, when(2, Ne, tcp)?],
+        )?;
+    }
+    let fast_open = u64::from(libc::MSG_FASTOPEN.unsigned_abs());
+    for (call, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        deny(call, vec![when(flags, MaskedEq(fast_open), fast_open)?])?;
+    }
+    Ok(rules)
+}
+
+/// The calls that we make in place of the command.
+pub(super) fn reported(network: Network) -> Option<BpfProgram> {
+    /// `SECCOMP_RET_USER_NOTIF`
+    const REPORT: u32 = 0x7fc0_0000;
+    if network != Network::Loopback {
+        return None;
+    }
+    let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    let number = |call: libc::c_long| u32::try_from(call).unwrap_or(u32::MAX);
+    Some(vec![
+        instruction(LOAD, 0, 0, 0),
+        instruction(JUMP_IF_EQUAL, 2, 0, number(libc::SYS_connect)),
+        instruction(JUMP_IF_EQUAL, 1, 0, number(libc::SYS_listen)),
+        instruction(RETURN, 0, 0, ALLOW),
+        instruction(RETURN, 0, 0, REPORT),
+    ])
 }
 
 fn when(

@@ -63,7 +63,7 @@ mod tests {
         };
         assert_eq!(
             macos_profile(&plan),
-            r##"(version 1)
+            r#"(version 1)
 (allow default)
 (deny file-write*)
 (allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (regex #"^/dev/(pty|tty)[a-z0-9]+$"))
@@ -83,7 +83,7 @@ mod tests {
 (allow network* (local ip "localhost:*"))
 (allow network-outbound (remote ip "localhost:*"))
 (allow network* (remote unix-socket))
-"##
+"#
         );
     }
 }

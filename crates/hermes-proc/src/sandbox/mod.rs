@@ -16,6 +16,7 @@ mod apply;
 mod enforcement;
 mod filters;
 mod landlock_rules;
+mod loopback;
 mod macos;
 mod namespaces;
 mod plan;

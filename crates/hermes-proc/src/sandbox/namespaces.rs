@@ -145,6 +145,7 @@ fn steps(plan: &SandboxPlan) -> io::Result<Vec<Step>> {
     });
     let mut steps = Vec::new();
     for path in writable {
+        // The same path may be pinned as well: a mount of its own is both.
         steps.push(Step::Writable(text(path)?));
     }
     for path in &plan.pinned {
@@ -278,8 +279,8 @@ impl Build {
             }
             let read_only = mount_attributes(libc::AT_FDCWD, c"/", AT_RECURSIVE);
             check(4, read_only)?;
-            self.mount_memory(c"mode=0755,size=64k")?;
-            self.make_covers()?;
+            Self::mount_memory(c"mode=0755,size=64k")?;
+            Self::make_covers()?;
             for (step, copy) in self.steps.iter().zip(&self.copies) {
                 if let Step::Writable(path) = step
                     && copy.get() >= 0
@@ -290,13 +291,13 @@ impl Build {
             for step in &self.steps {
                 step.mount()?;
             }
-            self.mount_memory(c"mode=1777,size=50%")
+            Self::mount_memory(c"mode=1777,size=50%")
         }
     }
 
     /// A file system in memory over `/dev/shm`.
     #[expect(unsafe_code, reason = "system calls without a safe interface")]
-    unsafe fn mount_memory(&self, options: &CStr) -> Result<(), Failed> {
+    unsafe fn mount_memory(options: &CStr) -> Result<(), Failed> {
         let name = c"tmpfs".as_ptr();
         let flags = libc::MS_NOSUID | libc::MS_NODEV;
         // SAFETY: a system call on texts.
@@ -307,7 +308,7 @@ impl Build {
 
     /// What hidden entries are covered with: a directory and a file, empty and for nobody.
     #[expect(unsafe_code, reason = "system calls without a safe interface")]
-    unsafe fn make_covers(&self) -> Result<(), Failed> {
+    unsafe fn make_covers() -> Result<(), Failed> {
         // SAFETY: system calls on texts.
         unsafe {
             check(8, libc::mkdir(HIDING_DIRECTORY.as_ptr(), 0).into())?;

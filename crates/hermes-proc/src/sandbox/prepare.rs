@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use seccompiler::BpfProgram;
 
 use super::enforcement::{Enforcement, KernelSupport};
-use super::filters::filters;
+use super::filters::{filters, reported};
 use super::landlock_rules::{ruleset, version};
+use super::loopback::serve;
 use super::namespaces::Namespaces;
 use super::plan::{SHARED_MEMORY, SandboxPlan};
 use super::readable::Readable;
@@ -21,6 +22,8 @@ pub struct Sandbox {
     pub(super) namespaces: Option<Namespaces>,
     pub(super) ruleset: Option<OwnedFd>,
     pub(super) filters: Vec<BpfProgram>,
+    /// The filter whose calls are reported to us.
+    pub(super) reported: Option<BpfProgram>,
     enforcement: Enforcement,
     readable: Readable,
     hidden: Vec<(PathBuf, Option<Identity>)>,
@@ -54,15 +57,15 @@ impl Sandbox {
         };
         let without = namespaces.as_ref().err().cloned();
         let enforcement = Enforcement::new(landlock, without.as_deref());
-        let mut plan = plan;
         if let Some(reason) = without {
             if landlock == 0 {
                 return Err(SandboxError::Unsupported { reason });
             }
+            let mut rules = plan.clone();
+            rules.writable = by_entry(&plan);
             // Without memory of its own it uses the machine's.
-            let rules = plan.clone();
-            plan.writable.push(SHARED_MEMORY.into());
-            return Self::finish(plan, rules, None, landlock, enforcement);
+            rules.writable.push(SHARED_MEMORY.into());
+            return Self::finish(rules, plan, None, landlock, enforcement);
         }
         let rules = plan.clone();
         Self::finish(plan, rules, namespaces.ok(), landlock, enforcement)
@@ -96,6 +99,7 @@ impl Sandbox {
         Ok(Self {
             hidden: hidden.map(|path| (path.clone(), identity(path))).collect(),
             filters: filters(plan.network)?,
+            reported: reported(plan.network),
             plan,
             namespaces,
             ruleset,
@@ -114,6 +118,16 @@ impl Sandbox {
         &self.enforcement
     }
 
+    /// Whether a child reports calls, and needs somebody to hear it.
+    pub(crate) fn reports(&self) -> bool {
+        self.reported.is_some()
+    }
+
+    /// Makes the calls of a child that reports them, until it and all it started have ended.
+    pub(crate) fn serve(listener: OwnedFd) -> io::Result<()> {
+        serve(listener)
+    }
+
     /// Whether the paths of the plan are those it was prepared with. A file that was replaced since
     /// is not hidden any more; one that came into being cannot be read yet.
     pub fn is_current(&self) -> bool {
@@ -122,6 +136,25 @@ impl Sandbox {
             .all(|(path, then)| identity(path) == *then)
             && self.readable.is_current()
     }
+}
+
+/// What may be written where only Landlock sees to it, which cannot except anything: a directory that
+/// holds protected entries is allowed entry by entry, unless it belongs to a writable one.
+fn by_entry(plan: &SandboxPlan) -> Vec<PathBuf> {
+    let mut writable = Vec::new();
+    for path in &plan.writable {
+        if !plan.pinned.contains(path) {
+            writable.push(path.clone());
+            continue;
+        }
+        for entry in hermes_fs::read_dir(path).unwrap_or_default() {
+            let holds = |kept: &PathBuf| kept.starts_with(&entry.path);
+            if !plan.protected.iter().any(holds) {
+                writable.push(entry.path);
+            }
+        }
+    }
+    writable
 }
 
 fn identity(path: &std::path::Path) -> Option<Identity> {

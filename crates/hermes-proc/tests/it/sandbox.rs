@@ -46,7 +46,7 @@ impl World {
     }
 
     fn run(&self, sandbox: &Arc<Sandbox>, command: &str) -> (bool, String) {
-        let command = command.replace("@", &self.root.display().to_string());
+        let command = command.replace('@', &self.root.display().to_string());
         let spec = ChildSpec {
             cwd: Some(self.root.join("work")),
             sandbox: Some(Arc::clone(sandbox)),
@@ -133,4 +133,58 @@ fn a_hidden_file_that_is_replaced_stays_unreadable() {
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn a_sandbox_with_loopback_reaches_this_machine_and_no_other() {
+    use std::io::Write as _;
+    let world = World::new();
+    let mut plan = world.plan();
+    plan.network = Network::Loopback;
+    let sandbox = Arc::new(Sandbox::prepare(plan, KernelSupport::ALL).unwrap());
+    let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = outside.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = outside.accept().unwrap();
+        client.write_all(b"hello").unwrap();
+    });
+    let (worked, text) = world.run(
+        &sandbox,
+        &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3'"),
+    );
+    assert!(worked && text.contains("hello"), "{text}");
+    server.join().unwrap();
+    for command in [
+        "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'",
+        "bash -c 'exec 3<>/dev/tcp/169.254.169.254/80'",
+        "bash -c 'exec 3<>/dev/udp/127.0.0.1/53'",
+        "python3 -c 'import socket as s; a=s.socket(); a.bind((\"0.0.0.0\", 0)); a.listen()'",
+        "python3 -c 'import socket as s; a=s.socket(); a.listen()'",
+    ] {
+        let (worked, text) = world.run(&sandbox, command);
+        assert!(
+            !worked && text.contains("ermission denied"),
+            "{command}: {text}"
+        );
+    }
+    let inside = "python3 -c '
+import socket as s, threading
+a = s.create_server((\"127.0.0.1\", 0)); b = s.socket(s.AF_UNIX); b.bind(\"u.sock\"); b.listen()
+threading.Thread(target=lambda: a.accept()[0].send(b\"tcp\")).start()
+print(s.create_connection(a.getsockname()).recv(9))
+threading.Thread(target=lambda: b.accept()[0].send(b\"unix\")).start()
+c = s.socket(s.AF_UNIX); c.connect(\"u.sock\"); print(c.recv(9))'";
+    let (worked, text) = world.run(&sandbox, inside);
+    assert!(
+        worked && text.contains("tcp") && text.contains("unix"),
+        "{text}"
+    );
+    let mut off = world.plan();
+    off.network = Network::Off;
+    let sandbox = Arc::new(Sandbox::prepare(off, KernelSupport::ALL).unwrap());
+    let (worked, text) = world.run(
+        &sandbox,
+        &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"),
+    );
+    assert!(!worked && text.contains("ermission denied"), "{text}");
 }

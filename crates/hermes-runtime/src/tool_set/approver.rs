@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy, Interaction,
-    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status,
+    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Verdict,
 };
 use hermes_secret::Redactor;
 use hermes_terminal::backend::Confinement;
@@ -90,6 +90,23 @@ impl ToolApprover {
         }
     }
 
+    fn usual_confinement(&self) -> Confinement {
+        match self.sandbox {
+            SandboxUse::Always(_) => Confinement::Sandbox,
+            SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => Confinement::None,
+        }
+    }
+
+    /// Whether what was denied because nobody can be asked runs in the sandbox instead.
+    fn sandbox_instead(&self, verdict: &Verdict) -> bool {
+        match &self.sandbox {
+            SandboxUse::InsteadOfRefusal(sandbox) => {
+                verdict.status == Status::Denied && sandbox.is_possible()
+            }
+            SandboxUse::Never | SandboxUse::Always(_) => false,
+        }
+    }
+
     fn question(&self) -> Option<PersonApprover<'_>> {
         let person = &*self.person;
         person.approves_commands().then_some(PersonApprover(person))
@@ -126,10 +143,7 @@ impl CommandApprover for ToolApprover {
             }
         };
         if verdict.is_approved() {
-            let confinement = match self.sandbox {
-                SandboxUse::Always(_) => Confinement::Sandbox,
-                SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => Confinement::None,
-            };
+            let confinement = self.usual_confinement();
             let approval = verdict
                 .description
                 .zip(verdict.approved_by)
@@ -141,10 +155,7 @@ impl CommandApprover for ToolApprover {
                 confinement,
             };
         }
-        if verdict.status == Status::Denied
-            && let SandboxUse::InsteadOfRefusal(sandbox) = &self.sandbox
-            && sandbox.is_possible()
-        {
+        if self.sandbox_instead(&verdict) {
             return CommandDecision::Allowed {
                 approval: Some(format!(
                     "Runs in the sandbox, because nobody can be asked: {}",
@@ -184,12 +195,15 @@ impl CommandApprover for ToolApprover {
 }
 
 impl ScriptGate for ToolApprover {
-    fn decide(&self, code: &str, _: &CallContext) -> Result<(), Value> {
+    fn decide(&self, code: &str, _: &CallContext) -> Result<Confinement, Value> {
         let question = self.question();
         let request = self.request(code, question.as_ref());
         let verdict = self.policy.check_script(&request);
         if verdict.is_approved() {
-            return Ok(());
+            return Ok(self.usual_confinement());
+        }
+        if self.sandbox_instead(&verdict) {
+            return Ok(Confinement::Sandbox);
         }
         let status = match verdict.status {
             Status::PendingApproval => "pending_approval",

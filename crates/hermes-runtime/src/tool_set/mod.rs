@@ -10,6 +10,6 @@ mod script_environment;
 mod terminal;
 mod tools;
 
-pub use self::sandbox::local_sandbox;
+pub use self::sandbox::{check_sandbox, local_sandbox};
 pub use self::terminal::{Approval, TerminalSetup, ToolSetRequest};
 pub use self::tools::ToolSet;

@@ -1,15 +1,18 @@
 //! Which commands of this machine run in the kernel's sandbox, and what that sandbox is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_board::WorkerVariables;
+use hermes_board::completion::{CheckSandbox, ConfinedCheck};
+use hermes_board::model::Task;
 use hermes_config::vars;
 use hermes_policy::{SandboxFacts, SandboxMode, SandboxSettings};
 use hermes_proc::sandbox::KernelSupport;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::LocalSandbox;
 
+use crate::backend::live_environment;
 use crate::context::Context;
 use crate::person::Person;
 
@@ -72,6 +75,58 @@ pub fn local_sandbox(
     environment: &LiveEnvironment,
     workspace: PathBuf,
 ) -> LocalSandbox {
+    template(context, environment, workspace).sandbox()
+}
+
+/// The confinement of acceptance checks under the settings of this profile.
+pub fn check_sandbox(context: &Context) -> impl CheckSandbox + use<> {
+    template(context, &live_environment(context), PathBuf::new())
+}
+
+/// What every sandbox of a profile is made from.
+#[derive(Debug, Clone)]
+struct SandboxTemplate {
+    settings: SandboxSettings,
+    facts: SandboxFacts,
+    support: KernelSupport,
+    temp_directory: PathBuf,
+}
+
+impl SandboxTemplate {
+    fn sandbox(self) -> LocalSandbox {
+        LocalSandbox::new(self.settings, self.facts, self.support, self.temp_directory)
+    }
+}
+
+impl CheckSandbox for SandboxTemplate {
+    fn confine(&self, task: &Task, workspace: &Path) -> Result<Option<ConfinedCheck>, String> {
+        let mode = match task.sandbox.as_deref() {
+            Some("on") => SandboxMode::On,
+            Some("off") => SandboxMode::Off,
+            _ => self.settings.mode,
+        };
+        let mut template = self.clone();
+        workspace.clone_into(&mut template.facts.workspace);
+        let sandbox = template.sandbox();
+        match mode {
+            SandboxMode::Off => return Ok(None),
+            // As its worker's commands.
+            SandboxMode::Auto if !sandbox.is_possible() => return Ok(None),
+            SandboxMode::Auto | SandboxMode::On => {}
+        }
+        Ok(Some(ConfinedCheck {
+            sandbox: sandbox.prepared()?,
+            variables: sandbox.variables(),
+            keep: Box::new(sandbox),
+        }))
+    }
+}
+
+fn template(
+    context: &Context,
+    environment: &LiveEnvironment,
+    workspace: PathBuf,
+) -> SandboxTemplate {
     let builder = environment.current();
     let home = &builder.policy().child_home;
     let homes = [Some(home.real_home()), home.effective()];
@@ -88,12 +143,13 @@ pub fn local_sandbox(
         ssh_agent: context.env.lookup("SSH_AUTH_SOCK").map(PathBuf::from),
         is_root: rustix::process::geteuid().is_root(),
     };
-    LocalSandbox::new(
-        SandboxSettings::from_config(context.config()),
+    SandboxTemplate {
+        settings: SandboxSettings::from_config(context.config()),
         facts,
-        kernel_support(context),
-        context.temp_dir(),
-    )
+        support: kernel_support(context),
+        // Whatever a crash leaves there goes with the home, or with the next sandbox.
+        temp_directory: context.location.root.join("cache/sandbox"),
+    }
 }
 
 /// Debug builds can do without parts of the kernel, to be tested as on an older one.

@@ -171,7 +171,7 @@ impl TerminalSetup {
         }
     }
 
-    /// Releases the remote backend for good. A process that ends by signals calls this while it
+    /// Releases the remote backend for good, and the files of the sandbox. A process that ends by signals calls this while it
     /// still
     /// handles them: what is not released stays behind.
     pub fn release(&self) {
@@ -182,6 +182,9 @@ impl TerminalSetup {
         };
         if let Some(remote) = &self.remote {
             remote.release(shutdown);
+        }
+        if let Some(sandbox) = self.approver.sandbox.sandbox() {
+            sandbox.release();
         }
     }
 

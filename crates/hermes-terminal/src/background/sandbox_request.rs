@@ -66,6 +66,6 @@ mod tests {
             temp_directory: "/t mp".into(),
         };
         assert_eq!(SandboxRequest::decode(&request.encode()), Some(request));
-        assert_eq!(SandboxRequest::decode(b"1\0001\0/t\0maybe"), None);
+        assert_eq!(SandboxRequest::decode(b"1\x001\0/t\0maybe"), None);
     }
 }

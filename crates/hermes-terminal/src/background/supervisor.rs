@@ -31,7 +31,7 @@ use crate::shell::script::{Channels, prologue, shell_arguments};
 const ROWS: u16 = 30;
 const COLUMNS: u16 = 120;
 /// Name of the directory for temporary files of a sandboxed process.
-const TEMPORARY: &str = "hermes-sandbox";
+const TEMPORARY: &str = "sandbox";
 /// As in the foreground: output after the end of the shell.
 const SILENCE: Duration = Duration::from_millis(300);
 const LONGEST_DRAIN: Duration = Duration::from_secs(3);
@@ -308,10 +308,11 @@ struct Ready {
     clients: Vec<bool>,
 }
 
+/// A sandbox, and the directory for its temporary files.
+type Confined = (Option<Arc<Sandbox>>, Option<Staging>);
+
 /// The sandbox of the process, with a directory for its temporary files.
-fn confine(
-    spec: &StartSpec,
-) -> Result<(Option<Arc<Sandbox>>, Option<Staging>), Box<dyn std::error::Error>> {
+fn confine(spec: &StartSpec) -> Result<Confined, Box<dyn std::error::Error>> {
     if spec.sandbox.is_empty() {
         return Ok((None, None));
     }
@@ -319,6 +320,7 @@ fn confine(
         return Err("malformed sandbox".into());
     };
     let mut plan = request.plan;
+    hermes_fs::create_dir_all(&request.temp_directory, 0o700)?;
     let temporary = Staging::begin(&request.temp_directory, TEMPORARY)?;
     plan.writable.push(temporary.path().to_owned());
     let sandbox = Sandbox::prepare(plan, request.support)?;

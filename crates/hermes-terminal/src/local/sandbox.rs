@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use hermes_fs::Staging;
 use hermes_policy::{SandboxFacts, SandboxPolicy, SandboxSettings};
-use hermes_proc::sandbox::{KernelSupport, Sandbox};
+use hermes_proc::sandbox::{Enforcement, KernelSupport, Sandbox};
 
 use crate::background::{SandboxRequest, temporary_variables};
 use crate::lock::lock;
 
 /// Name of temporary directories of sandboxes, by which left-overs are found.
-const NAME: &str = "hermes-sandbox";
+const NAME: &str = "sandbox";
 
 /// The sandbox of a terminal's commands.
 pub struct LocalSandbox {
@@ -72,7 +72,8 @@ impl LocalSandbox {
         let mut state = lock(&self.state);
         if state.temporary.is_none() {
             sweep(&self.temp_directory);
-            let made = Staging::begin(&self.temp_directory, NAME)
+            let made = hermes_fs::create_dir_all(&self.temp_directory, 0o700)
+                .and_then(|()| Staging::begin(&self.temp_directory, NAME))
                 .map_err(|error| format!("could not prepare the sandbox: {error}"))?;
             state.temporary = Some(made);
         }
@@ -96,6 +97,17 @@ impl LocalSandbox {
         Ok(prepared)
     }
 
+    /// Whether commands may change this path, or make it.
+    pub fn may_write(&self, path: &Path) -> bool {
+        let policy = self.policy();
+        // The part of it that exists decides, without links.
+        let existing = path.ancestors().find_map(|ancestor| {
+            let real = hermes_fs::canonicalize(ancestor).ok()?;
+            Some((real, path.strip_prefix(ancestor).ok()?))
+        });
+        existing.is_some_and(|(real, rest)| policy.plan().may_write(&real.join(rest)))
+    }
+
     /// The same for a process whose supervisor prepares it.
     pub(super) fn request(&self) -> Result<Vec<u8>, String> {
         let mut plan = self.prepared()?.plan().clone();
@@ -112,11 +124,24 @@ impl LocalSandbox {
         Ok(request.encode())
     }
 
+    /// What this kernel would enforce, or why nothing can be. Changes nothing.
+    pub fn probe(&self) -> Result<Enforcement, String> {
+        let sandbox = Sandbox::prepare(self.policy().plan(), self.support);
+        sandbox
+            .map(|sandbox| sandbox.enforcement().clone())
+            .map_err(|error| error.to_string())
+    }
+
     /// Whether commands can be confined here.
     pub fn is_possible(&self) -> bool {
         self.prepared()
             .inspect_err(|reason| tracing::warn!(reason, "commands cannot be sandboxed"))
             .is_ok()
+    }
+
+    /// Removes the temporary directory. A later command gets another one.
+    pub fn release(&self) {
+        *lock(&self.state) = State::default();
     }
 
     /// The variables by which programs find the temporary directory.
