@@ -31,6 +31,7 @@ fn setup<'s>(
     interrupt: &'s Wake,
 ) -> CompletionSetup<'s> {
     CompletionSetup {
+        check_sandbox: None,
         board,
         home,
         workers,
