@@ -2,7 +2,7 @@
 
 use hermes_secret::SecretString;
 
-use crate::backend::Confinement;
+use crate::confinement::Confinement;
 use crate::shell::SessionKey;
 
 /// Whether someone waits for the end of a command.

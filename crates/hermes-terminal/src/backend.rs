@@ -16,6 +16,8 @@ use hermes_proc::sandbox::SandboxPlan;
 use crate::background::{Guarded, StartError, StartedProcess};
 use crate::shell::{Session, WorkdirError};
 
+pub use crate::confinement::Confinement;
+
 /// The host on which commands run.
 pub trait Backend: Send + Sync {
     /// The host in messages: `this machine`, `container hermes-0123abcd`, `user@host`.
@@ -45,14 +47,6 @@ pub trait Backend: Send + Sync {
 
     /// Ends what the backend keeps ready for later commands.
     fn shut_down(&self);
-}
-
-/// Whether the kernel confines a command. Backends other than this machine have walls of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Confinement {
-    #[default]
-    None,
-    Sandbox,
 }
 
 /// A foreground command for a backend: approved, with its limit.

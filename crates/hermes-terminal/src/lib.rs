@@ -9,6 +9,7 @@ pub mod backend;
 pub mod background;
 pub mod carried_files;
 mod command;
+mod confinement;
 pub mod environment;
 pub mod local;
 mod lock;

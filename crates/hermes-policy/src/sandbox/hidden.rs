@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::policy::SandboxFacts;
+use super::facts::SandboxFacts;
 use crate::private_places::{
     Access, entries_of_hermes_home, entries_of_home, in_hermes_home, in_home,
 };

@@ -4,10 +4,12 @@
 //! `hermes-proc` enforces the plan that comes of it.
 
 mod caches;
+mod facts;
 mod git;
 mod hidden;
 mod policy;
 mod settings;
 
-pub use policy::{SandboxFacts, SandboxPolicy, Writable, WriteReason};
+pub use facts::SandboxFacts;
+pub use policy::{SandboxPolicy, Writable, WriteReason};
 pub use settings::{SandboxMode, SandboxSettings};

@@ -5,26 +5,11 @@ use std::path::{Path, PathBuf};
 use hermes_proc::sandbox::{Network, SandboxPlan};
 
 use super::caches::caches_in;
+use super::facts::SandboxFacts;
 use super::git::metadata_of;
 use super::hidden::{hidden, sockets};
 use super::settings::SandboxSettings;
 use crate::private_places::{Access, in_hermes_home, in_home, on_machine};
-
-/// What the settings do not tell. Paths need not be resolved.
-#[derive(Debug, Clone, Default)]
-pub struct SandboxFacts {
-    /// The directory a session works in.
-    pub workspace: PathBuf,
-    /// A directory for temporary files, of the sandbox alone; `None` if there is none yet.
-    pub temporary: Option<PathBuf>,
-    /// Homes of the user: that of the account, and that which commands see.
-    pub account_homes: Vec<PathBuf>,
-    /// The Hermes home in use, and the root of all.
-    pub hermes_homes: Vec<PathBuf>,
-    /// The socket of an agent that holds the user's keys.
-    pub ssh_agent: Option<PathBuf>,
-    pub is_root: bool,
-}
 
 /// Why a path may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hermes_proc::sandbox::macos_profile;
+
 use crate::context::Context;
 use crate::error::Result;
 use crate::sandbox_view::{SandboxView, network_word};
@@ -12,10 +14,16 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the same for sandbox-exec of macOS
+    #[arg(long, conflicts_with = "json")]
+    macos_profile: bool,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let view = SandboxView::of(context);
+    if args.macos_profile {
+        return context.out(&macos_profile(&view.policy.plan()));
+    }
     if args.json {
         return context.json(&view.to_json());
     }
