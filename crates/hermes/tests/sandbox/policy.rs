@@ -54,12 +54,7 @@ fn a_workspace_that_holds_a_home_is_not_writable_and_named() {
     let world = World::new(User::Own, "");
     let user_home = world.home.user_home();
     symlink(&user_home, world.work("link")).unwrap();
-    for directory in [
-        user_home.clone(),
-        world.home.root(),
-        "/".into(),
-        world.work("link"),
-    ] {
+    for directory in [user_home, world.home.root(), "/".into(), world.work("link")] {
         let call = world
             .hermes(&["exec", "--sandbox", "on", "--", "echo x > escaped"])
             .in_directory(&directory);
