@@ -40,6 +40,10 @@ const ALLOWED_TWICE: &[(&str, &str)] = &[
         "getrandom",
         "ring stays with 0.2, everything else has moved on",
     ),
+    (
+        "syn",
+        "enumflags2, a part of landlock, stays with 2; only the build needs it",
+    ),
 ];
 
 /// Dependencies that are needed without being named in code, with the reason.

@@ -254,6 +254,7 @@ impl Card {
             completed_at: self.completed_at,
             result: None,
             skills: None,
+            sandbox: None,
             max_retries: self.max_retries,
             session_id: None,
             workflow_template_id: None,

@@ -196,6 +196,11 @@ vars! {
     TERM;
     /// Debug builds only: the process ends itself at its n-th write, to test crash safety.
     HERMES_TEST_KILL_AT_WRITE;
+    /// `auto`, `on` or `off`: whether commands run in the kernel's sandbox, instead of
+    /// `terminal.sandbox`.
+    HERMES_TERMINAL_SANDBOX;
+    /// Debug builds only: parts of the kernel to do without, to test the sandbox as on an older one.
+    HERMES_TEST_SANDBOX_WITHOUT;
     /// Debug builds only: where marks of a container are looked for, to test as on a host.
     HERMES_TEST_SYSTEM_ROOT;
     /// Width of the terminal in columns, where it cannot be asked for.

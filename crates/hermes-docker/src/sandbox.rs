@@ -3,7 +3,7 @@
 //! Found or made when it is first needed, found or made again when it is gone. Several callers are
 //! served by one attempt. It never falls back to running anything on the host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::diagnose::diagnose;
 use super::engine::Engine;
 use super::error::{DockerError, Result};
 use super::host::DockerHost;
-use super::host_access::host_access;
+use super::host_access::{BOUND_DIRECTORY, host_access};
 use super::identity::SandboxIdentity;
 use super::inspect::{ContainerFacts, Presence, State};
 use super::labels;
@@ -132,7 +132,24 @@ impl DockerSandbox {
     /// Ways from this sandbox to the host; empty for a closed one, whose commands need no approval.
     pub fn host_access(&self) -> Result<Vec<String>> {
         let plan = self.host.plan(&self.request)?;
-        Ok(host_access(&plan, &self.host.settings.volumes))
+        let mut ways = host_access(&plan, &self.host.settings.volumes);
+        if self.binds_only_the_work(&plan) {
+            ways.retain(|way| way != BOUND_DIRECTORY);
+        }
+        Ok(ways)
+    }
+
+    /// Whether the directory of the host in this sandbox is the one its card is about, and nothing of
+    /// the user or of Hermes lies in it.
+    fn binds_only_the_work(&self, plan: &SandboxPlan) -> bool {
+        let facts = &self.host.facts;
+        let real = |path: &Path| hermes_fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let Some(work) = self.request.workspace.as_deref().map(real) else {
+            return false;
+        };
+        let homes = [&facts.user_home, &facts.hermes_home];
+        plan.identity.bound_directory.is_some()
+            && !homes.into_iter().any(|home| real(home).starts_with(&work))
     }
 
     /// Where files are on both sides of the wall.

@@ -54,6 +54,7 @@ fn main() {
             let verdict = policy.check(&CheckRequest {
                 text: command,
                 isolated: false,
+                sandboxed: false,
                 yolo: false,
                 sudo_password_set: false,
                 interaction: Interaction::NonInteractive,

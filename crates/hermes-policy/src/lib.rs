@@ -8,6 +8,7 @@ mod approval;
 mod command;
 mod files;
 mod private_places;
+mod sandbox;
 
 pub use approval::{
     Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, ApprovedBy, Approver, Assessment,
@@ -22,3 +23,6 @@ pub use files::{
     parse_safe_roots,
 };
 pub use private_places::refuses_carrying;
+pub use sandbox::{
+    SandboxFacts, SandboxMode, SandboxPolicy, SandboxSettings, Writable, WriteReason,
+};

@@ -47,19 +47,20 @@ pub(crate) enum Access {
     Attach,
     /// It goes along to a container or another machine.
     Carry,
+    /// A sandboxed command, which nobody watches, reads it.
+    Sandbox,
 }
 
 impl PrivatePlace {
     /// Whether this kind of access is refused.
     pub(crate) fn refuses(self, access: Access) -> bool {
-        use Access::{Attach, Carry, Read, Write, WriteByCommand};
+        use Access::{Attach, Carry, Read, Sandbox, Write, WriteByCommand};
         match self {
             Self::Credentials | Self::HermesSecrets => true,
             Self::ShellStartup => matches!(access, Write | WriteByCommand | Attach),
-            Self::HermesState => matches!(access, Write | WriteByCommand | Carry),
-            Self::System | Self::EngineSocket | Self::Kernel => {
-                matches!(access, Write | WriteByCommand)
-            }
+            Self::HermesState => matches!(access, Write | WriteByCommand | Carry | Sandbox),
+            Self::System | Self::Kernel => matches!(access, Write | WriteByCommand),
+            Self::EngineSocket => matches!(access, Write | WriteByCommand | Sandbox),
             // Temporary files live there as well.
             Self::PlatformDirectory => access == WriteByCommand,
             Self::Device | Self::ProcessInternals => matches!(access, Read | Attach | Write),

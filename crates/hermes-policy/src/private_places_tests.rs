@@ -161,6 +161,7 @@ fn commands_that_overwrite_an_entry_need_approval() {
         let verdict = policy.check(&CheckRequest {
             text: &text,
             isolated: false,
+            sandboxed: false,
             yolo: false,
             sudo_password_set: false,
             interaction: Interaction::NonInteractive,

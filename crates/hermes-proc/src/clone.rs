@@ -7,16 +7,19 @@
 //! locks or unwinds.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::sandbox::Sandbox;
 use crate::{ChildSpec, Group};
 
 /// Room for what runs in the child before it becomes the program: 64 KiB.
@@ -41,6 +44,8 @@ struct Prepared<'a> {
     streams: Option<[RawFd; 3]>,
     /// Whether the input is a terminal that becomes the controlling one.
     is_terminal: bool,
+    /// Where the child hands over the descriptor on which its calls are reported.
+    report: Option<RawFd>,
     parent: libc::pid_t,
     /// Why the child did not become the program; zero if it did.
     error: AtomicI32,
@@ -63,6 +68,10 @@ pub(crate) fn start(
         let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
         pairs.push(CString::new(bytes)?);
     }
+    let report = match &spec.sandbox {
+        Some(sandbox) if sandbox.reports() => Some(std::os::unix::net::UnixStream::pair()?),
+        _ => None,
+    };
     let cwd = spec.cwd.as_ref().map(|cwd| c_string(cwd.as_os_str()));
     let prepared = Prepared {
         program,
@@ -72,12 +81,24 @@ pub(crate) fn start(
         spec,
         streams,
         is_terminal,
+        report: report.as_ref().map(|(_, theirs)| theirs.as_raw_fd()),
         parent: rustix::process::getpid().as_raw_nonzero().get(),
         error: AtomicI32::new(0),
     };
     let cloned = prepared.clone_and_wait()?;
     match prepared.error.load(Ordering::SeqCst) {
-        0 => Ok(cloned),
+        0 => match report {
+            None => Ok(cloned),
+            Some((ours, _)) => match received(&ours).and_then(Sandbox::serve) {
+                Ok(()) => Ok(cloned),
+                Err(error) => {
+                    // Nobody would answer it.
+                    let _: Result<(), _> = kill_process(cloned.pid, Signal::KILL);
+                    reap(cloned.pid);
+                    Err(error)
+                }
+            },
+        },
         error => {
             // The child has ended already; only its number is left.
             reap(cloned.pid);
@@ -173,6 +194,12 @@ impl Prepared<'_> {
                     return errno();
                 }
             }
+            if let Some(sandbox) = &spec.sandbox {
+                let error = sandbox.enter_namespaces();
+                if error != 0 {
+                    return error;
+                }
+            }
             if spec.ends_with_thread {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
                     return errno();
@@ -186,6 +213,12 @@ impl Prepared<'_> {
                 && libc::chdir(cwd.as_ptr()) < 0
             {
                 return errno();
+            }
+            if let Some(sandbox) = &spec.sandbox {
+                let error = sandbox.restrict(self.report);
+                if error != 0 {
+                    return error;
+                }
             }
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
@@ -242,6 +275,27 @@ unsafe fn default_handlers() {
 fn errno() -> c_int {
     // SAFETY: the address of a number of this thread.
     unsafe { *libc::__errno_location() }
+}
+
+/// The descriptor that a child has sent.
+fn received(socket: &UnixStream) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    recvmsg(
+        socket,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut control,
+        flags,
+    )?;
+    let mut received = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    received
+        .next()
+        .ok_or_else(|| io::Error::other("the child handed nothing over"))
 }
 
 /// Waits for a child that has ended or is about to.

@@ -19,6 +19,7 @@ mod marks;
 mod output;
 mod poll;
 mod pty;
+pub mod sandbox;
 mod signal;
 mod spec;
 mod streamed;

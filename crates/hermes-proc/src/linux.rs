@@ -78,6 +78,14 @@ pub(crate) fn is_becoming_another(pid: u32) -> bool {
         && read(pid, "cmdline", ARGUMENTS_LIMIT).is_some_and(|bytes| bytes.is_empty())
 }
 
+/// The process that a thread belongs to.
+pub(crate) fn process_of_thread(thread: u32) -> Option<u32> {
+    let status = read(thread, "status", STAT_LIMIT)?;
+    let status = String::from_utf8_lossy(&status);
+    let mut lines = status.lines();
+    lines.find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
 /// All processes of a user, by effective uid, in ascending order.
 pub fn pids_of_user(uid: u32) -> Vec<u32> {
     // A machine without `/proc` shows no processes; callers treat that as "none found".

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::EnvPlan;
+use crate::sandbox::Sandbox;
 use crate::tree::MARK;
 
 /// A program to start. [`ChildSpec::new`] has the usual values of all but the first fields.
@@ -28,6 +30,8 @@ pub struct ChildSpec {
     pub ends_with_thread: bool,
     /// Whether it is killed, with its group, when the [`Child`] is dropped before it was waited for.
     pub kill_on_drop: bool,
+    /// What confines it and everything it starts.
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
 /// Standard streams of a child.
@@ -123,6 +127,7 @@ impl ChildSpec {
             inherited: Vec::new(),
             ends_with_thread: false,
             kill_on_drop: true,
+            sandbox: None,
         }
     }
 }

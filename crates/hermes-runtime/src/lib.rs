@@ -42,5 +42,7 @@ pub use images::load_image;
 pub use person::{Nobody, Person};
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;
-pub use tool_set::{Approval, TerminalSetup, ToolSet, ToolSetRequest, login_overlay};
+pub use tool_set::{
+    Approval, TerminalSetup, ToolSet, ToolSetRequest, check_sandbox, local_sandbox, login_overlay,
+};
 pub use triage::{AutoDecomposer, DecomposeBoards, roster};

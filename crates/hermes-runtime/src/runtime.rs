@@ -195,6 +195,7 @@ fn assemble_tools(
         session: id.as_str(),
     };
     let request = ToolSetRequest {
+        sandbox: None,
         backend,
         approval: Approval::Needed,
         person: Arc::clone(person),

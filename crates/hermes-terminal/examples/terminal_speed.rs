@@ -46,7 +46,10 @@ impl ShellEnvironment for Plain {
 
 impl CommandApprover for Plain {
     fn check(&self, _: &str, _: CommandKind) -> CommandDecision {
-        CommandDecision::Allowed { approval: None }
+        CommandDecision::Allowed {
+            approval: None,
+            confinement: hermes_terminal::backend::Confinement::None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use hermes_secret::SecretString;
 
+use crate::confinement::Confinement;
 use crate::shell::SessionKey;
 
 /// Whether someone waits for the end of a command.
@@ -15,6 +16,12 @@ pub enum CommandKind {
 pub trait CommandApprover: Send + Sync {
     /// The decision; may wait for a person.
     fn check(&self, command: &str, kind: CommandKind) -> CommandDecision;
+
+    /// Whether a command that the sandbox kept from something may run again without it, this once.
+    /// `wall` says what it was kept from. Only a person says yes.
+    fn allows_outside(&self, _command: &str, _wall: &str) -> bool {
+        false
+    }
 }
 
 /// A decision about a command.
@@ -23,6 +30,7 @@ pub enum CommandDecision {
     /// It may run. With a text if it was flagged and then approved.
     Allowed {
         approval: Option<String>,
+        confinement: Confinement,
     },
     Refused(Refusal),
 }

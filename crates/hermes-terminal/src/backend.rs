@@ -7,12 +7,16 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::Wake;
+use hermes_proc::sandbox::SandboxPlan;
 
 use crate::background::{Guarded, StartError, StartedProcess};
 use crate::shell::{Session, WorkdirError};
+
+pub use crate::confinement::Confinement;
 
 /// The host on which commands run.
 pub trait Backend: Send + Sync {
@@ -54,6 +58,7 @@ pub struct BackendCommand<'a> {
     pub timeout: Duration,
     /// Standard input; nothing if empty.
     pub input: &'a [u8],
+    pub confinement: Confinement,
     /// Raised to end the command.
     pub interrupt: &'a Wake,
     /// Raised when Hermes itself is about to end.
@@ -68,6 +73,7 @@ pub struct BackendProcess<'a> {
     pub command: &'a str,
     pub workdir: Option<&'a str>,
     pub pty: bool,
+    pub confinement: Confinement,
     /// Raised to give up the start.
     pub interrupt: &'a Wake,
     /// Raised when Hermes itself is about to end.
@@ -95,6 +101,8 @@ pub struct BackendOutcome {
     pub kill_remark: String,
     pub cwd_note: Option<String>,
     pub shell_note: Option<String>,
+    /// What it was allowed, if it ran in the sandbox.
+    pub sandbox: Option<Arc<SandboxPlan>>,
 }
 
 /// Why a backend did not run a command.
@@ -102,6 +110,8 @@ pub struct BackendOutcome {
 pub enum BackendError {
     Workdir(WorkdirError),
     Interrupted,
+    /// It was to be confined, and this machine cannot.
+    NoSandbox(String),
     /// It could not be started; with the next step if there is one.
     NotStarted {
         message: String,

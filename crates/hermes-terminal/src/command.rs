@@ -35,6 +35,10 @@ pub struct CommandOutcome {
     pub full_output: Option<PathBuf>,
     pub approval: Option<String>,
     pub sudo: SudoOutcome,
+    /// Whether it ran in the sandbox.
+    pub sandboxed: bool,
+    /// What the sandbox kept it from, and the setting that allows it.
+    pub sandbox_hint: Option<String>,
 }
 
 /// What a command did with the password for sudo.
@@ -57,6 +61,8 @@ pub enum NotRun {
     ForbiddenInWorkdir(&'static str),
     MissingDirectory(String),
     NotStarted(String),
+    /// It was to run in a sandbox that this machine does not have.
+    NoSandbox(String),
 }
 
 /// A background process to start.

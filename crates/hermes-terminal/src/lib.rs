@@ -9,6 +9,7 @@ pub mod backend;
 pub mod background;
 pub mod carried_files;
 mod command;
+mod confinement;
 pub mod environment;
 pub mod local;
 mod lock;
@@ -19,6 +20,7 @@ mod settings;
 pub mod shell;
 pub mod sudo;
 mod terminal;
+mod wall;
 
 pub use approval::{
     CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind, SudoInput, SudoSupport,

@@ -17,7 +17,7 @@ use hermes_secret::{Redactor, Sink};
 
 use crate::approval::{CommandApprover, CommandDecision, CommandKind, Refusal, SudoSupport};
 use crate::backend::{
-    Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, CommandEnd,
+    Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, CommandEnd, Confinement,
 };
 use crate::background::{Guarded, Processes, SessionProcesses, StartError, Started};
 use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
@@ -27,6 +27,7 @@ use crate::output::{Collected, Collector, CollectorOptions};
 use crate::settings::TerminalSettings;
 use crate::shell::{Session, SessionKey, Sessions, WorkdirError};
 use crate::sudo::password_was_rejected;
+use crate::wall::wall_hint;
 
 /// Runs the commands of all conversations of a process on one backend.
 pub struct Terminal {
@@ -110,8 +111,12 @@ impl Terminal {
     pub fn check(&self, command: &str, kind: CommandKind) -> CommandDecision {
         let redact = |text: Option<String>| text.map(|text| self.redact(&text));
         match self.approver.check(command, kind) {
-            CommandDecision::Allowed { approval } => CommandDecision::Allowed {
+            CommandDecision::Allowed {
+                approval,
+                confinement,
+            } => CommandDecision::Allowed {
                 approval: redact(approval),
+                confinement,
             },
             CommandDecision::Refused(refusal) => CommandDecision::Refused(Refusal {
                 message: self.redact(&refusal.message),
@@ -130,11 +135,34 @@ impl Terminal {
             return Err(NotRun::TimeoutTooLong { requested, longest });
         }
         let timeout = request.timeout.unwrap_or(self.settings.timeout);
-        let approval = self.approve(request.command, CommandKind::Foreground, request.interrupt)?;
-        let prepared = self
+        let (approval, confinement) =
+            self.approve(request.command, CommandKind::Foreground, request.interrupt)?;
+        let outcome = self.run_confined(request, timeout, approval, confinement)?;
+        // Somebody who sees what it was kept from may let it.
+        if let Some(wall) = outcome.sandbox_hint.as_deref()
+            && !outcome.interrupted
+            && self.approver.allows_outside(request.command, wall)
+        {
+            request.interrupt.clear();
+            let approval = "The user ran it again outside of the sandbox.".to_owned();
+            return self.run_confined(request, timeout, Some(approval), Confinement::None);
+        }
+        Ok(outcome)
+    }
+
+    fn run_confined(
+        &self,
+        request: &CommandRequest<'_>,
+        timeout: Duration,
+        approval: Option<String>,
+        confinement: Confinement,
+    ) -> Result<CommandOutcome, NotRun> {
+        // No password makes sudo work in the sandbox.
+        let sudo = self
             .sudo
             .as_ref()
-            .and_then(|sudo| sudo.prepare(request.command, request.session));
+            .filter(|_| confinement == Confinement::None);
+        let prepared = sudo.and_then(|sudo| sudo.prepare(request.command, request.session));
         let (command, input): (&str, &[u8]) = match &prepared {
             Some(prepared) => (&prepared.command, prepared.input.expose().as_bytes()),
             None => (request.command, b""),
@@ -149,12 +177,13 @@ impl Terminal {
                 workdir: request.workdir,
                 timeout,
                 input,
+                confinement,
                 interrupt: request.interrupt,
                 shutdown: &self.shutdown,
             },
             redactor.as_ref().unwrap_or(&self.redactor),
         )?;
-        if let Some(sudo) = &self.sudo {
+        if let Some(sudo) = sudo {
             let rejected = prepared.is_some() && password_was_rejected(&outcome.output);
             outcome.sudo = SudoOutcome {
                 rejected,
@@ -192,10 +221,21 @@ impl Terminal {
             .backend
             .run(command, &mut |bytes| collector.feed(bytes))
         {
-            Ok(outcome) => Ok(self.outcome(outcome, command.timeout, collector.finish())),
+            Ok(outcome) => {
+                let plan = outcome.sandbox.clone();
+                let mut outcome = self.outcome(outcome, command.timeout, collector.finish());
+                if let Some(plan) = plan {
+                    outcome.sandboxed = true;
+                    let cwd = command.session.snapshot().cwd;
+                    let hint = wall_hint(&outcome.output, outcome.exit_code, &cwd, &plan);
+                    outcome.sandbox_hint = hint.map(|text| self.redact(&text));
+                }
+                Ok(outcome)
+            }
             Err(BackendError::Workdir(WorkdirError::Forbidden(name))) => {
                 Err(NotRun::ForbiddenInWorkdir(name))
             }
+            Err(BackendError::NoSandbox(reason)) => Err(NotRun::NoSandbox(self.redact(&reason))),
             Err(error) => Ok(self.outcome_without_run(error)),
         }
     }
@@ -244,6 +284,10 @@ impl Terminal {
                 outcome.exit_code = 126;
                 outcome.output = self.redact(&error.to_string());
             }
+            BackendError::NoSandbox(message) => {
+                outcome.no_result = true;
+                outcome.error = Some(self.redact(&message));
+            }
             BackendError::Interrupted => {
                 outcome.exit_code = 130;
                 "[Command interrupted]".clone_into(&mut outcome.output);
@@ -260,7 +304,8 @@ impl Terminal {
 
     /// Starts a background process.
     pub fn start(&self, request: &StartRequest<'_>) -> Result<Started, NotRun> {
-        let approval = self.approve(request.command, CommandKind::Background, request.interrupt)?;
+        let (approval, confinement) =
+            self.approve(request.command, CommandKind::Background, request.interrupt)?;
         let session = self.session(request.session);
         let id = format!("proc_{}", random_hex(12));
         let process = BackendProcess {
@@ -269,6 +314,7 @@ impl Terminal {
             command: request.command,
             workdir: request.workdir,
             pty: request.pty,
+            confinement,
             interrupt: request.interrupt,
             shutdown: &self.shutdown,
         };
@@ -281,6 +327,7 @@ impl Terminal {
                 StartError::Workdir(WorkdirError::Forbidden(name)) => {
                     NotRun::ForbiddenInWorkdir(name)
                 }
+                StartError::NoSandbox(reason) => NotRun::NoSandbox(self.redact(&reason)),
                 StartError::Workdir(error) => {
                     NotRun::MissingDirectory(self.redact(&error.to_string()))
                 }
@@ -289,6 +336,7 @@ impl Terminal {
         Ok(Started {
             cwd_note: started.cwd_note.map(|text| self.redact(&text)),
             approval,
+            sandboxed: confinement == Confinement::Sandbox,
             ..started
         })
     }
@@ -299,15 +347,18 @@ impl Terminal {
         command: &str,
         kind: CommandKind,
         interrupt: &Wake,
-    ) -> Result<Option<String>, NotRun> {
+    ) -> Result<(Option<String>, Confinement), NotRun> {
         match self.check(command, kind) {
-            CommandDecision::Allowed { approval } => {
+            CommandDecision::Allowed {
+                approval,
+                confinement,
+            } => {
                 if approval.is_some() {
                     // Who answers a prompt wants the command to run, whatever they typed while it
                     // was open.
                     interrupt.clear();
                 }
-                Ok(approval)
+                Ok((approval, confinement))
             }
             CommandDecision::Refused(refusal) => Err(NotRun::Refused(refusal)),
         }

@@ -33,8 +33,12 @@ impl SandboxEnv for Plain {
 struct Approve;
 
 impl ScriptGate for Approve {
-    fn decide(&self, _: &str, _: &CallContext) -> Result<(), Value> {
-        Ok(())
+    fn decide(
+        &self,
+        _: &str,
+        _: &CallContext,
+    ) -> Result<hermes_terminal::backend::Confinement, Value> {
+        Ok(hermes_terminal::backend::Confinement::None)
     }
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod facts;
 mod recovery;
 mod reference_docs;
+mod sandbox_view;
 mod signal_watch;
 mod tool_access;
 mod ui;

@@ -19,6 +19,7 @@ pub(crate) fn request<'a>(
 ) -> Result<ToolSetRequest<'a>> {
     let interrupt = interrupt()?;
     Ok(ToolSetRequest {
+        sandbox: None,
         backend,
         approval,
         person: TerminalPerson::new(context.printer, &interrupt, asked),

@@ -4,9 +4,13 @@
 //! each with a time limit and the environment of a user's script. The first check that fails decides.
 //! If the process dies meanwhile, the next completion abandons its session.
 
+use std::any::Any;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{
     ChildSpec, EnvPlan, EnvRequest, ExitStatus, SpawnClass, TailLimits, find_on_path,
     is_same_live_process,
@@ -17,8 +21,28 @@ use crate::claim_lock::{is_same_host, own_lock};
 use crate::completion::{CompletionSetup, finish_checks};
 use crate::dispatch::local::{ProcessSpace, check_mark, pids, terminate_earlier_checks};
 use crate::dispatch::{Children, LocalWorkerHost, WorkerHost};
-use crate::model::{Check, CheckEvidence, Checker, TaskId};
+use crate::model::{Check, CheckEvidence, Checker, Task, TaskId};
 use crate::store::{BoardStore, CheckOutcome, CheckStart, ChecksBegun, Completion};
+
+/// Confines acceptance checks: they come from whoever filed the card.
+pub trait CheckSandbox: std::fmt::Debug + Send + Sync {
+    /// What confines the checks of a card in its workspace, if anything is to; the error is why they
+    /// cannot be run.
+    fn confine(
+        &self,
+        task: &Task,
+        workspace: &Path,
+    ) -> std::result::Result<Option<ConfinedCheck>, String>;
+}
+
+/// What confines a check, for as long as the value lives.
+pub struct ConfinedCheck {
+    pub sandbox: Arc<Sandbox>,
+    /// Where temporary files go.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Whatever must not go before the check has ended.
+    pub keep: Box<dyn Any + Send>,
+}
 
 /// Bytes of the end of a check's output that are kept as evidence.
 const KEPT_OUTPUT: usize = 4096;
@@ -65,9 +89,16 @@ fn run_all(
 ) -> Result<()> {
     let session = begun.session.id;
     let workspace = terminate_leftovers(begun, setup).and_then(|()| workspace(begun, setup));
+    let confined = workspace.and_then(|directory| {
+        let sandbox = setup.check_sandbox;
+        let confined = sandbox.map(|sandbox| sandbox.confine(&begun.task, &directory));
+        Ok((directory, confined.transpose()?.flatten()))
+    });
     for check in &begun.checks {
-        let evidence = match &workspace {
-            Ok(directory) => run_one(check, &begun.task.id, directory, setup),
+        let evidence = match &confined {
+            Ok((directory, confined)) => {
+                run_one(check, &begun.task.id, directory, confined.as_ref(), setup)
+            }
             Err(problem) => could_not_run(check, problem),
         };
         store.record_check(session, &evidence)?;
@@ -111,7 +142,13 @@ fn workspace(
         .map(|resolved| resolved.path)
 }
 
-fn run_one(check: &Check, id: &TaskId, cwd: &Path, setup: &CompletionSetup<'_>) -> CheckEvidence {
+fn run_one(
+    check: &Check,
+    id: &TaskId,
+    cwd: &Path,
+    confined: Option<&ConfinedCheck>,
+    setup: &CompletionSetup<'_>,
+) -> CheckEvidence {
     let mark = check_mark(&setup.board.database, id);
     let mut request = EnvRequest::new(
         SpawnClass::UserScript,
@@ -123,9 +160,12 @@ fn run_one(check: &Check, id: &TaskId, cwd: &Path, setup: &CompletionSetup<'_>) 
     let Some(shell) = find_on_path("sh".as_ref(), env.get("PATH")) else {
         return could_not_run(check, "no shell was found on PATH");
     };
+    let mut variables: Vec<_> = env.into_variables().into_iter().collect();
+    variables.extend(confined.into_iter().flat_map(|it| it.variables.clone()));
     let spec = ChildSpec {
         cwd: Some(cwd.to_owned()),
-        ..ChildSpec::new(shell, ["-c", &check.command], env)
+        sandbox: confined.map(|confined| Arc::clone(&confined.sandbox)),
+        ..ChildSpec::new(shell, ["-c", &check.command], variables)
     };
     let run = spec.run_tailed(TailLimits {
         timeout: setup.check_timeout,

@@ -6,6 +6,7 @@ mod artifacts;
 mod checks;
 mod goal;
 
+pub use checks::{CheckSandbox, ConfinedCheck};
 pub use goal::{GoalClaim, GoalJudge, GoalVerdict};
 
 use std::path::Path;
@@ -31,6 +32,8 @@ pub struct CompletionSetup<'c> {
     /// Environment of the checks, and how a workspace is created for a card that nobody worked on.
     pub workers: &'c WorkerSetup,
     pub check_timeout: Duration,
+    /// What confines the checks; without it nothing does.
+    pub check_sandbox: Option<&'c dyn CheckSandbox>,
     pub policy: FailurePolicy,
     /// Masks secrets in the output of a check.
     pub redact: &'c dyn Fn(&str) -> String,

@@ -56,6 +56,9 @@ pub struct Task {
     /// Whether its worker goes on until a judge finds the goal reached.
     pub goal_mode: bool,
     pub goal_max_turns: Option<i64>,
+    /// Whether its commands run in the sandbox, `on` or `off`, instead of what the settings say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     pub block_kind: Option<String>,
     /// How often it was blocked for the same reason.
     pub block_recurrences: i64,

@@ -50,7 +50,8 @@ pub(crate) const TABLES: &[Table] = &[
             session_id TEXT,
             block_kind TEXT,
             block_recurrences INTEGER NOT NULL DEFAULT 0,
-            scheduled_at INTEGER
+            scheduled_at INTEGER,
+            sandbox TEXT
         )",
         late: &[
             ("tenant", "tenant TEXT"),
@@ -75,6 +76,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("goal_mode", "goal_mode INTEGER NOT NULL DEFAULT 0"),
             ("goal_max_turns", "goal_max_turns INTEGER"),
             ("session_id", "session_id TEXT"),
+            ("sandbox", "sandbox TEXT"),
             ("block_kind", "block_kind TEXT"),
             (
                 "block_recurrences",

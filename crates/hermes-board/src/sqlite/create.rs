@@ -140,9 +140,9 @@ impl Transaction<'_> {
             "INSERT INTO tasks (id, title, body, assignee, status, priority, created_by, created_at,
                  workspace_kind, workspace_path, branch_name, project_id, tenant, idempotency_key,
                  max_runtime_seconds, skills, max_retries, model_override, goal_mode,
-                 goal_max_turns, session_id, scheduled_at)
+                 goal_max_turns, session_id, scheduled_at, sandbox)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22)",
+                 ?18, ?19, ?20, ?21, ?22, ?23)",
             params![
                 id.as_str(),
                 new.title.trim(),
@@ -167,7 +167,8 @@ impl Transaction<'_> {
                 i64::from(new.goal_mode),
                 new.goal_max_turns,
                 new.session_id,
-                scheduled_at
+                scheduled_at,
+                new.sandbox
             ],
         )?;
         Ok(())

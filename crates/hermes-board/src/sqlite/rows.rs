@@ -47,6 +47,7 @@ pub(super) fn task(row: &Row<'_>) -> Result<Task> {
         idempotency_key: cells.text_or_none()?,
         last_heartbeat_at: cells.int_or_none()?,
         scheduled_at: cells.int_or_none()?,
+        sandbox: cells.filled_text()?,
     })
 }
 

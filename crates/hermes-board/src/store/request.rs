@@ -35,6 +35,8 @@ pub struct NewTask {
     pub model_override: Option<String>,
     pub goal_mode: bool,
     pub goal_max_turns: Option<i64>,
+    /// `on` or `off`, instead of what the settings say.
+    pub sandbox: Option<String>,
     pub session_id: Option<String>,
     pub checks: Vec<String>,
 }

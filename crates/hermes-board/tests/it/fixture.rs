@@ -119,6 +119,7 @@ pub(crate) fn completion_setup<'s>(
     interrupt: &'s Wake,
 ) -> CompletionSetup<'s> {
     CompletionSetup {
+        check_sandbox: None,
         board,
         home,
         workers,

@@ -11,6 +11,7 @@ mod verdict;
 pub use ask::{Answer, ApprovalRequest, Approver, Assessment, RiskAssessor};
 pub use policy::{CheckRequest, CommandPolicy, Interaction};
 pub use remembered::{PermanentApprovals, SessionApprovals};
+pub(crate) use settings::written;
 pub use settings::{ApprovalMode, ApprovalSettings, Unattended};
 pub use verdict::{ApprovedBy, Status, Verdict};
 

@@ -33,11 +33,17 @@ pub enum Interaction<'a> {
 
 /// A command to decide about. Foreground and background are decided alike.
 #[derive(Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent fact about the command"
+)]
 pub struct CheckRequest<'a> {
     /// The command line, or the script for [`CommandPolicy::check_script`].
     pub text: &'a str,
     /// It runs in a container that holds nothing of the host.
     pub isolated: bool,
+    /// It runs in the kernel's sandbox, where what was detected needs no question.
+    pub sandboxed: bool,
     /// `--yolo`, `HERMES_YOLO_MODE` at start, or `/yolo` of this session.
     pub yolo: bool,
     /// `SUDO_PASSWORD` is set, be it to nothing.
@@ -111,6 +117,7 @@ impl CommandPolicy {
             );
         }
         if request.isolated
+            || request.sandboxed
             || self.is_bypassed(request)
             || allows(&self.settings.allowlist, request.text)
         {
@@ -147,6 +154,7 @@ impl CommandPolicy {
     /// one by one as well.
     pub fn check_script(&self, request: &CheckRequest<'_>) -> Verdict {
         if request.isolated
+            || request.sandboxed
             || self.is_bypassed(request)
             || matches!(request.interaction, Interaction::Interactive(_))
         {

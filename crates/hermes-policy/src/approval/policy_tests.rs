@@ -59,6 +59,7 @@ fn request<'a>(
     CheckRequest {
         text,
         isolated: false,
+        sandboxed: false,
         yolo: false,
         sudo_password_set: false,
         interaction,
@@ -329,6 +330,7 @@ fn isolated_container_runs_everything_not_denied() {
     let session = SessionApprovals::default();
     let verdict = policy().check(&CheckRequest {
         isolated: true,
+        sandboxed: false,
         ..request("rm -rf /", Interaction::NonInteractive, &session)
     });
     assert_eq!(verdict, Verdict::approved());

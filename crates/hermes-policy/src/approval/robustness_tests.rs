@@ -25,6 +25,7 @@ fn verdict(text: &str) -> Verdict {
     policy.check(&CheckRequest {
         text,
         isolated: false,
+        sandboxed: false,
         yolo: false,
         sudo_password_set: false,
         interaction: Interaction::NonInteractive,

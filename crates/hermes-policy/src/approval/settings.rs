@@ -105,7 +105,7 @@ impl ApprovalSettings {
 
 /// The value as it was written, the administrator's file first. The merged settings have replaced
 /// what does not fit by the default, which here is not the careful choice.
-fn written(config: &Config, key: &str) -> Option<Value> {
+pub(crate) fn written(config: &Config, key: &str) -> Option<Value> {
     let pointer = format!("/{}", key.replace('.', "/"));
     let files = [config.managed_file(), Some(config.user_file())];
     let written = files

@@ -12,6 +12,7 @@ mod git;
 mod lookup;
 mod marks;
 mod piped;
+mod sandbox;
 mod session;
 mod signals;
 mod streamed;

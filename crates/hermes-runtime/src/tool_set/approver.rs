@@ -10,11 +10,13 @@ use hermes_policy::{
     KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Verdict,
 };
 use hermes_secret::Redactor;
+use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind};
 use hermes_tools::{CallContext, ScriptGate};
 use serde_json::{Value, json};
 
+use super::sandbox::SandboxUse;
 use crate::context::Context;
 use crate::person::Person;
 use crate::worker::DenialLog;
@@ -33,6 +35,8 @@ pub(super) struct ToolApprover {
     pub(super) is_isolated: bool,
     /// Who is told of refusals; `None` outside of workers.
     pub(super) denials: Option<DenialLog>,
+    /// Which commands run in the sandbox.
+    pub(super) sandbox: SandboxUse,
     person: Arc<dyn Person>,
 }
 
@@ -70,6 +74,7 @@ impl ToolApprover {
             sudo_password_set: false,
             is_isolated: false,
             denials: None,
+            sandbox: SandboxUse::Never,
             person,
         }
     }
@@ -89,6 +94,7 @@ impl ToolApprover {
         CheckRequest {
             text,
             isolated: self.is_isolated,
+            sandboxed: matches!(self.sandbox, SandboxUse::Always(_)),
             yolo: self.yolo.load(Ordering::Relaxed),
             sudo_password_set: self.sudo_password_set,
             interaction: match question {
@@ -108,6 +114,23 @@ impl ToolApprover {
                 .or(verdict.message.as_deref());
             let command = self.policy.redactor.redact(text);
             denials.note(&command, reason.unwrap_or("not approved"));
+        }
+    }
+
+    fn usual_confinement(&self) -> Confinement {
+        match self.sandbox {
+            SandboxUse::Always(_) => Confinement::Sandbox,
+            SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => Confinement::None,
+        }
+    }
+
+    /// Whether what was denied because nobody can be asked runs in the sandbox instead.
+    fn sandbox_instead(&self, verdict: &Verdict) -> bool {
+        match &self.sandbox {
+            SandboxUse::InsteadOfRefusal(sandbox) => {
+                verdict.status == Status::Denied && sandbox.is_possible()
+            }
+            SandboxUse::Never | SandboxUse::Always(_) => false,
         }
     }
 
@@ -147,13 +170,26 @@ impl CommandApprover for ToolApprover {
             }
         };
         if verdict.is_approved() {
+            let confinement = self.usual_confinement();
             let approval = verdict
                 .description
                 .zip(verdict.approved_by)
                 .map(|(what, by)| format!("Approved by {by}: {what}"));
             let remark = verdict.message.map(|message| format!(" {message}"));
             let approval = approval.map(|text| text + &remark.unwrap_or_default());
-            return CommandDecision::Allowed { approval };
+            return CommandDecision::Allowed {
+                approval,
+                confinement,
+            };
+        }
+        if self.sandbox_instead(&verdict) {
+            return CommandDecision::Allowed {
+                approval: Some(format!(
+                    "Runs in the sandbox, because nobody can be asked: {}",
+                    verdict.description.unwrap_or_default()
+                )),
+                confinement: Confinement::Sandbox,
+            };
         }
         self.note_denied(command, &verdict);
         CommandDecision::Refused(Refusal {
@@ -167,15 +203,35 @@ impl CommandApprover for ToolApprover {
             description: verdict.description,
         })
     }
+
+    fn allows_outside(&self, command: &str, wall: &str) -> bool {
+        let Some(question) = self.question() else {
+            return false;
+        };
+        let wall = wall.strip_prefix("hint: ").unwrap_or(wall);
+        let answer = question.ask(&ApprovalRequest {
+            command: self.policy.redactor.redact(command).into_owned(),
+            keys: vec!["outside of the sandbox".to_owned()],
+            description: format!("run it again, once, outside of the sandbox ({wall})"),
+            offer_session: false,
+            offer_always: false,
+            timeout: self.policy.settings.timeout,
+            advice: None,
+        });
+        !matches!(answer, Answer::Deny(_))
+    }
 }
 
 impl ScriptGate for ToolApprover {
-    fn decide(&self, code: &str, _: &CallContext) -> Result<(), Value> {
+    fn decide(&self, code: &str, _: &CallContext) -> Result<Confinement, Value> {
         let question = self.question();
         let request = self.request(code, question.as_ref());
         let verdict = self.policy.check_script(&request);
         if verdict.is_approved() {
-            return Ok(());
+            return Ok(self.usual_confinement());
+        }
+        if self.sandbox_instead(&verdict) {
+            return Ok(Confinement::Sandbox);
         }
         self.note_denied(code, &verdict);
         let status = match verdict.status {

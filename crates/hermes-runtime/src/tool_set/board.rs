@@ -1,10 +1,13 @@
 //! The board tools of a conversation.
 
+use std::sync::Arc;
+
 use hermes_board::DispatchFlags;
 use hermes_board::boards::BoardHome;
 use hermes_home::ProfileName;
 use hermes_tools::BoardAccess;
 
+use super::sandbox::check_sandbox;
 use crate::backend::RemoteLease;
 use crate::board_settings::{dispatch_settings, worker_setup};
 use crate::context::Context;
@@ -22,6 +25,7 @@ pub(super) fn access(context: &Context, remote: Option<&RemoteLease>) -> BoardAc
         &settings,
         workers,
     );
+    access.check_sandbox = Some(Arc::new(check_sandbox(context)));
     if let Some(remote) = remote {
         access.context.workspace.clone_from(&remote.card.workspace);
         access

@@ -1,21 +1,30 @@
 //! Where the file tools may write on this machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hermes_config::vars;
 use hermes_policy::{WriteContext, check_write, parse_safe_roots};
 use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::local::LocalSandbox;
 use hermes_tools::{CrossProfile, WriteGuard};
 
+use super::sandbox::SandboxUse;
 use crate::context::Context;
 
 /// The write rules of a session.
 pub(super) struct FileWrites {
     context: WriteContext,
+    /// Where commands are confined, the tools write where commands may, and nowhere else.
+    sandbox: Option<Arc<LocalSandbox>>,
 }
 
 impl FileWrites {
-    pub(super) fn new(context: &Context, environment: &LiveEnvironment) -> Self {
+    pub(super) fn new(
+        context: &Context,
+        environment: &LiveEnvironment,
+        sandbox: &SandboxUse,
+    ) -> Self {
         let builder = environment.current();
         let home = &builder.policy().child_home;
         let safe_roots = context.env.text(&vars::HERMES_WRITE_SAFE_ROOT);
@@ -32,6 +41,10 @@ impl FileWrites {
                 safe_roots: safe_roots.map(parse_safe_roots).unwrap_or_default(),
                 cross_profile: false,
             },
+            sandbox: match sandbox {
+                SandboxUse::Always(sandbox) => Some(Arc::clone(sandbox)),
+                SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => None,
+            },
         }
     }
 
@@ -42,6 +55,7 @@ impl FileWrites {
                 cwd,
                 ..self.context.clone()
             },
+            sandbox: self.sandbox.clone(),
         }
     }
 }
@@ -52,6 +66,15 @@ impl WriteGuard for FileWrites {
             cross_profile: cross_profile == CrossProfile::Allowed,
             ..self.context.clone()
         };
-        check_write(&context, path).map_err(|refusal| format!("Write denied: {refusal}."))
+        let path =
+            check_write(&context, path).map_err(|refusal| format!("Write denied: {refusal}."))?;
+        match &self.sandbox {
+            Some(sandbox) if !sandbox.may_write(&path) => Err(format!(
+                "Write denied: {} is outside of what this sandbox may write; the user adds its \
+                 directory to terminal.sandbox_write in config.yaml to allow it.",
+                path.display()
+            )),
+            _ => Ok(path),
+        }
     }
 }

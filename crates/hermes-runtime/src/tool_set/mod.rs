@@ -5,9 +5,11 @@ mod approver;
 mod board;
 mod configured;
 mod file_writes;
+mod sandbox;
 mod script_environment;
 mod terminal;
 mod tools;
 
+pub use self::sandbox::{check_sandbox, local_sandbox};
 pub use self::terminal::{Approval, TerminalSetup, ToolSetRequest, login_overlay};
 pub use self::tools::ToolSet;

@@ -4,8 +4,11 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Instant;
 
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
+use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::local::LocalSandbox;
 use hermes_terminal::{SessionKey, Terminal};
 use hermes_tools::{CallContext, RpcEnv, SandboxEnv};
 
@@ -13,6 +16,8 @@ use hermes_tools::{CallContext, RpcEnv, SandboxEnv};
 pub(super) struct ScriptEnvironment {
     pub(super) terminal: Arc<Terminal>,
     pub(super) environment: Arc<LiveEnvironment>,
+    /// What confines scripts, where they are.
+    pub(super) sandbox: Option<Arc<LocalSandbox>>,
     /// The setting `timezone`; empty for the machine's.
     pub(super) zone: String,
 }
@@ -32,6 +37,19 @@ impl SandboxEnv for ScriptEnvironment {
             variables.insert("TZ".into(), self.zone.clone().into());
         }
         variables.into_iter().collect()
+    }
+
+    fn sandbox(&self, confinement: Confinement) -> Result<Option<Arc<Sandbox>>, String> {
+        match (confinement, &self.sandbox) {
+            (Confinement::None, _) => Ok(None),
+            (Confinement::Sandbox, Some(sandbox)) => sandbox.prepared().map(Some),
+            (Confinement::Sandbox, None) => Err("scripts have no sandbox here".to_owned()),
+        }
+    }
+
+    fn sandbox_variables(&self) -> Vec<(OsString, OsString)> {
+        let sandbox = self.sandbox.as_ref();
+        sandbox.map_or_else(Vec::new, |sandbox| sandbox.variables())
     }
 
     fn remote_variables(&self, _: &CallContext) -> Vec<(OsString, OsString)> {

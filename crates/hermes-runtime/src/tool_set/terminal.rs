@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering;
 
 use hermes_agent::ApprovalModel;
 use hermes_config::vars;
+use hermes_policy::SandboxMode;
 use hermes_proc::Wake;
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use hermes_secret::{Redactor, Sink};
-use hermes_terminal::backend::Backend;
+use hermes_terminal::backend::{Backend, Confinement};
 use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
 use hermes_terminal::local::LocalBackend;
 use hermes_terminal::shell::{Overlay, ShellFinder};
@@ -18,6 +19,7 @@ use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
+use super::sandbox::SandboxUse;
 use crate::backend::{BackendRequest, IdleWatch, RemoteLease, Shutdown, live_environment};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -40,6 +42,8 @@ pub struct ToolSetRequest<'a> {
     pub person: Arc<dyn Person>,
     /// Ends every call when it is raised.
     pub interrupt: Arc<Wake>,
+    /// Which commands run in the sandbox, instead of what the settings say.
+    pub sandbox: Option<SandboxMode>,
     /// Whether there are turns in which background processes can be heard of.
     pub has_conversation: bool,
 }
@@ -73,6 +77,14 @@ impl TerminalSetup {
         if request.has_conversation {
             approver.denials = DenialLog::of_worker(context, &person);
         }
+        let settings = settings(context)?;
+        let sandbox = if remote.is_some() || request.approval == Approval::NotNeeded {
+            SandboxUse::Never
+        } else {
+            let workspace = settings.start_directory.clone();
+            SandboxUse::choose(context, &environment, workspace, request.sandbox, &*person)
+        };
+        approver.sandbox = sandbox.clone();
         let password = configured_password(context.config());
         approver.sudo_password_set = password.is_some();
         let auxiliary = Arc::new(AuxiliaryModels::new(
@@ -90,14 +102,19 @@ impl TerminalSetup {
         if person.approves_commands() {
             sudo = sudo.with_prompt(Arc::new(Reached(person)));
         }
-        let settings = settings(context)?;
         let backend: Arc<dyn Backend> = match &remote {
             Some(remote) => remote.backend.clone(),
-            None => Arc::new(local_backend(
-                context,
-                settings.clone(),
-                environment.clone(),
-            )),
+            None => {
+                let backend = local_backend(context, settings.clone(), environment.clone());
+                let usual = match &sandbox {
+                    SandboxUse::Always(_) => Confinement::Sandbox,
+                    SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => Confinement::None,
+                };
+                Arc::new(match sandbox.sandbox() {
+                    Some(sandbox) => backend.with_sandbox(Arc::clone(sandbox), usual),
+                    None => backend,
+                })
+            }
         };
         let approving: Arc<dyn CommandApprover> = approver.clone();
         let terminal = Terminal::new(settings, backend, approving, Arc::clone(&redactor))
@@ -155,7 +172,7 @@ impl TerminalSetup {
         }
     }
 
-    /// Releases the remote backend for good. A process that ends by signals calls this while it
+    /// Releases the remote backend for good, and the files of the sandbox. A process that ends by signals calls this while it
     /// still
     /// handles them: what is not released stays behind.
     pub fn release(&self) {
@@ -166,6 +183,9 @@ impl TerminalSetup {
         };
         if let Some(remote) = &self.remote {
             remote.release(shutdown);
+        }
+        if let Some(sandbox) = self.approver.sandbox.sandbox() {
+            sandbox.release();
         }
     }
 

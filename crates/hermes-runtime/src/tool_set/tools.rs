@@ -68,6 +68,7 @@ impl ToolSet {
             Arc::new(ScriptEnvironment {
                 terminal: Arc::clone(terminal),
                 environment: Arc::clone(&setup.environment),
+                sandbox: setup.approver.sandbox.sandbox().cloned(),
                 zone: config.text("timezone").to_owned(),
             }),
             setup.approver.clone(),
@@ -100,7 +101,7 @@ impl ToolSet {
             kanban_tools(board::access(context, setup.remote())).fold(registry, ToolRegistry::with);
         Ok(Self {
             registry: Arc::new(registry),
-            writes: FileWrites::new(context, &setup.environment),
+            writes: FileWrites::new(context, &setup.environment, &setup.approver.sandbox),
             private_homes: private_homes(context, &setup.environment),
             setup,
             sessions: Mutex::default(),

@@ -135,6 +135,9 @@ pub(crate) struct StartSpec {
     pub(crate) kind: ShellKind,
     pub(crate) cwd: PathBuf,
     pub(crate) pty: bool,
+    /// What confines it, as a sandbox request; empty for
+    /// nothing.
+    pub(crate) sandbox: Vec<u8>,
     pub(crate) script: Vec<u8>,
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
@@ -152,6 +155,7 @@ impl StartSpec {
             },
             self.cwd.as_os_str().as_bytes(),
             if self.pty { b"pty" } else { b"pipe" },
+            &self.sandbox,
             &self.script,
         ];
         for (name, value) in &self.variables {
@@ -183,6 +187,7 @@ impl StartSpec {
             },
             cwd: OsString::from_vec(next()?).into(),
             pty: next()? == b"pty",
+            sandbox: next()?,
             script: next()?,
             variables: Vec::new(),
         };
@@ -244,6 +249,7 @@ mod tests {
             kind: ShellKind::Bash,
             cwd: "/a b".into(),
             pty: true,
+            sandbox: b"on\0w/a".to_vec(),
             script: b"a\0b".to_vec(),
             variables: vec![
                 ("A".into(), OsString::from_vec(vec![255, b'='])),

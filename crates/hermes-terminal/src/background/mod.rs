@@ -18,6 +18,7 @@ mod record;
 mod recover;
 mod registry;
 mod ring;
+mod sandbox_request;
 mod start;
 mod supervisor;
 mod tail;
@@ -31,6 +32,7 @@ pub(crate) use host::{PolledProcess, ProcessHost, ProcessHostError, StatusAnswer
 pub use kill::Killed;
 pub use notice::{EndReason, Ending, Notice, NoticeKind};
 pub use registry::Processes;
+pub(crate) use sandbox_request::{SandboxRequest, temporary_variables};
 pub use start::{PtyState, StartError, Started, StartedProcess};
 pub(crate) use start::{StartedBy, start_supervised};
 pub use supervisor::supervise;

@@ -67,6 +67,8 @@ pub struct Started {
     pub cwd_note: Option<String>,
     /// Who approved it, if it was flagged.
     pub approval: Option<String>,
+    /// Whether it runs in the sandbox.
+    pub sandboxed: bool,
 }
 
 /// Why a background process was not started.
@@ -74,6 +76,9 @@ pub struct Started {
 pub enum StartError {
     #[error("{0}")]
     Failed(String),
+    /// It was to be confined, and this machine cannot.
+    #[error("{0}")]
+    NoSandbox(String),
     #[error(transparent)]
     Process(#[from] hermes_proc::Error),
     #[error("lost the supervisor of the process: {0}")]
@@ -179,6 +184,7 @@ impl Processes {
                 pty: started.pty,
                 cwd_note: started.cwd_note.take(),
                 approval: None,
+                sandboxed: false,
             };
             let record = record(request, id, command, &started);
             self.track(id, record, started.started_by)?;

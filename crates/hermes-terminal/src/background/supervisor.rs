@@ -4,11 +4,15 @@
 //! in a bounded log, the exit code in a file, and a full pipe never stops the job. It knows nothing
 //! of sessions, notices or settings; it is told what to start over its standard input.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hermes_fs::Staging;
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{
     Child, ChildSpec, Group, KillTiming, PollSet, Pty, Streams, kill_tree, read_once,
 };
@@ -19,12 +23,15 @@ use super::files::{ExitRecord, Files};
 use super::frame::{Frame, StartSpec, Started};
 use super::link::Link;
 use super::ring::RingLog;
+use super::sandbox_request::{SandboxRequest, temporary_variables};
 use crate::shell::memory_file::{memory_file_of, out_of_the_way, pipe};
 use crate::shell::script::{Channels, prologue, shell_arguments};
 
 /// Size of the terminal a process gets.
 const ROWS: u16 = 30;
 const COLUMNS: u16 = 120;
+/// Name of the directory for temporary files of a sandboxed process.
+const TEMPORARY: &str = "sandbox";
 /// As in the foreground: output after the end of the shell.
 const SILENCE: Duration = Duration::from_millis(300);
 const LONGEST_DRAIN: Duration = Duration::from_secs(3);
@@ -62,6 +69,8 @@ struct Supervisor {
     clients: Vec<Link>,
     /// How many of the last bytes nobody was told.
     unheard: usize,
+    /// Its temporary files, which go with it.
+    _temporary: Option<Staging>,
 }
 
 impl Supervisor {
@@ -88,6 +97,8 @@ impl Supervisor {
             gate: Some(gate_reader.as_raw_fd()),
         };
         let args = shell_arguments(spec.kind, false, &prologue(spec.kind, channels));
+        let (sandbox, temporary) = confine(spec)?;
+        let variables = with_temporary(spec, temporary.as_ref());
         let shell = ChildSpec {
             cwd: Some(spec.cwd.clone()),
             streams,
@@ -96,7 +107,8 @@ impl Supervisor {
             // Without us nobody reads what it prints, and nobody learns of its end.
             ends_with_thread: true,
             kill_on_drop: false,
-            ..ChildSpec::new(&spec.shell, args, spec.variables.as_slice())
+            sandbox,
+            ..ChildSpec::new(&spec.shell, args, variables)
         };
         let child = shell.spawn()?;
         let started = Started {
@@ -114,6 +126,7 @@ impl Supervisor {
             typed: Vec::new(),
             clients: Vec::new(),
             unheard: 0,
+            _temporary: temporary,
         };
         Ok((supervisor, gate))
     }
@@ -293,6 +306,32 @@ struct Ready {
     exit: bool,
     knock: bool,
     clients: Vec<bool>,
+}
+
+/// A sandbox, and the directory for its temporary files.
+type Confined = (Option<Arc<Sandbox>>, Option<Staging>);
+
+/// The sandbox of the process, with a directory for its temporary files.
+fn confine(spec: &StartSpec) -> Result<Confined, Box<dyn std::error::Error>> {
+    if spec.sandbox.is_empty() {
+        return Ok((None, None));
+    }
+    let Some(request) = SandboxRequest::decode(&spec.sandbox) else {
+        return Err("malformed sandbox".into());
+    };
+    let mut plan = request.plan;
+    hermes_fs::create_dir_all(&request.temp_directory, 0o700)?;
+    let temporary = Staging::begin(&request.temp_directory, TEMPORARY)?;
+    plan.writable.push(temporary.path().to_owned());
+    let sandbox = Sandbox::prepare(plan, request.support)?;
+    Ok((Some(Arc::new(sandbox)), Some(temporary)))
+}
+
+/// The variables of the process; one with a directory of its own for temporary files finds it.
+fn with_temporary(spec: &StartSpec, temporary: Option<&Staging>) -> Vec<(OsString, OsString)> {
+    let mut variables = spec.variables.clone();
+    variables.extend(temporary_variables(temporary.map(Staging::path)));
+    variables
 }
 
 /// Where output is read, and the streams of the process. A terminal that cannot be had is replaced

@@ -5,7 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::prepared::PreparedShells;
-use crate::backend::{Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess};
+use super::sandbox::LocalSandbox;
+use crate::backend::{
+    Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, Confinement,
+};
+use hermes_proc::sandbox::Sandbox;
+
 use crate::background::{CrashGuard, Guarded, StartError, StartedProcess};
 use crate::environment::{ShellEnvRequest, ShellEnvironment};
 use crate::settings::TerminalSettings;
@@ -14,12 +19,17 @@ use crate::shell::{Session, ShellFinder};
 /// The variable by which the processes of a command are found again.
 pub(super) const MARK: &str = "HERMES_EXEC_ID";
 
+pub(super) const NO_SANDBOX: &str = "this terminal has no sandbox";
+
 /// Runs commands on this machine.
 pub struct LocalBackend {
     pub(super) settings: TerminalSettings,
     pub(super) shells: ShellFinder,
     pub(super) environment: Arc<dyn ShellEnvironment>,
     pub(super) prepared: PreparedShells,
+    pub(super) sandbox: Option<Arc<LocalSandbox>>,
+    /// How commands of a session usually run, and so its first shell.
+    pub(super) usual: Confinement,
     guard: OnceLock<Option<CrashGuard>>,
 }
 
@@ -35,7 +45,26 @@ impl LocalBackend {
             shells,
             environment,
             prepared: PreparedShells::default(),
+            sandbox: None,
+            usual: Confinement::None,
             guard: OnceLock::new(),
+        }
+    }
+
+    /// The same with a sandbox, in which commands usually run or not.
+    #[must_use]
+    pub fn with_sandbox(mut self, sandbox: Arc<LocalSandbox>, usual: Confinement) -> Self {
+        self.sandbox = Some(sandbox);
+        self.usual = usual;
+        self
+    }
+
+    /// What confines a command; the error is why nothing can.
+    pub(super) fn confinement(&self, wanted: Confinement) -> Result<Option<Arc<Sandbox>>, String> {
+        match (wanted, &self.sandbox) {
+            (Confinement::None, _) => Ok(None),
+            (Confinement::Sandbox, Some(sandbox)) => sandbox.prepared().map(Some),
+            (Confinement::Sandbox, None) => Err(NO_SANDBOX.to_owned()),
         }
     }
 
@@ -51,8 +80,19 @@ impl LocalBackend {
     }
 
     /// The variables of a shell, always with the mark by which its processes are found again.
-    pub(super) fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
+    pub(super) fn variables(
+        &self,
+        request: &ShellEnvRequest<'_>,
+        wanted: Confinement,
+    ) -> Vec<(OsString, OsString)> {
         let mut variables = self.environment.variables(request);
+        if wanted == Confinement::Sandbox
+            && let Some(sandbox) = &self.sandbox
+        {
+            let own = sandbox.variables();
+            variables.retain(|(name, _)| !own.iter().any(|(known, _)| known == name));
+            variables.extend(own);
+        }
         variables.retain(|(name, _)| name != MARK && name != "PWD");
         variables.push((MARK.into(), request.exec_id.into()));
         variables

@@ -3,19 +3,27 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hermes_fs::random_hex;
 use hermes_proc::Wake;
+use hermes_proc::sandbox::Sandbox;
 
 use super::backend::{LocalBackend, MARK};
 use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
 use super::prepared::{Birth, Prepared};
 use super::shell_run::{Outcome, ShellRun};
-use crate::backend::{BackendCommand, BackendError, BackendOutcome, moved_note, survivors_error};
+use crate::backend::{
+    BackendCommand, BackendError, BackendOutcome, Confinement, moved_note, survivors_error,
+};
 use crate::environment::ShellEnvRequest;
 use crate::shell::report::{Report, report_nonce};
 use crate::shell::script::Script;
-use crate::shell::{Session, WorkdirError};
+use crate::shell::{Session, StateDelta, WorkdirError};
+
+/// Said when a command ran otherwise than its session usually does, and left more than a directory.
+const FOREIGN_STATE: &str = "This command did not run where the session's commands usually do, so \
+     variables, functions and aliases that it set are not kept.";
 
 impl LocalBackend {
     pub(super) fn run_command(
@@ -24,21 +32,33 @@ impl LocalBackend {
         sink: &mut dyn FnMut(&[u8]),
     ) -> Result<BackendOutcome, BackendError> {
         let session = command.session;
+        let sandbox = self
+            .confinement(command.confinement)
+            .map_err(BackendError::NoSandbox)?;
         self.ensure_login(session, command.interrupt, command.shutdown);
         let (cwd, cwd_note) = self.run_directory(session, command.workdir)?;
-        let state = session.snapshot();
+        let is_usual = command.confinement == self.usual;
+        let state = if is_usual || command.confinement == Confinement::Sandbox {
+            session.snapshot()
+        } else {
+            // What sandboxed commands defined could be waiting for one outside.
+            session.as_logged_in()
+        };
         let prepared = self.prepared.take(session.key());
         let mark = match &prepared {
             Some(prepared) => prepared.mark().to_owned(),
             None => random_hex(16),
         };
-        let variables = self.variables(&ShellEnvRequest {
-            session: session.key(),
-            overlay: &state.overlay,
-            background: false,
-            pty: false,
-            exec_id: &mark,
-        });
+        let variables = self.variables(
+            &ShellEnvRequest {
+                session: session.key(),
+                overlay: &state.overlay,
+                background: false,
+                pty: false,
+                exec_id: &mark,
+            },
+            command.confinement,
+        );
         let nonce = report_nonce();
         let run = ShellRun {
             shell: &self.shells.find(),
@@ -55,6 +75,7 @@ impl LocalBackend {
             limit: command.timeout,
             interrupts: &[command.interrupt, command.shutdown],
             guard: self.guard(),
+            sandbox: sandbox.as_ref(),
         };
         let outcome = match self.attempt(run, prepared, command.interrupt, sink) {
             Ok(outcome) => outcome,
@@ -65,14 +86,27 @@ impl LocalBackend {
                 });
             }
         };
+        let mut shell_note = None;
         if let Some(report) = Report::parse(&outcome.report, &nonce) {
             // The shell reports without links, and was perhaps started through one.
             let real_start = hermes_fs::canonicalize(&cwd).unwrap_or_else(|_| cwd.clone());
-            let delta = report.changes(&state, &variables, &real_start);
+            let mut delta = report.changes(&state, &variables, &real_start);
+            if !is_usual {
+                // Outside of the sandbox nothing may run that came from inside, and the other way
+                // round the session would find things it never set.
+                let cwd = delta.cwd.take();
+                if delta != StateDelta::default() {
+                    shell_note = Some(FOREIGN_STATE.to_owned());
+                }
+                delta = StateDelta {
+                    cwd,
+                    ..StateDelta::default()
+                };
+            }
             let has_same_variables = delta.variables.is_empty();
             session.update(|state| state.apply(delta));
-            if has_same_variables {
-                self.prepare_next(session, variables);
+            if has_same_variables && is_usual {
+                self.prepare_next(session, variables, sandbox.clone());
             }
         }
         Ok(BackendOutcome {
@@ -80,13 +114,19 @@ impl LocalBackend {
             error: survivors_error(&outcome.survivors),
             kill_remark: String::new(),
             cwd_note,
-            shell_note: None,
+            shell_note,
+            sandbox: sandbox.map(|sandbox| Arc::new(sandbox.plan().clone())),
         })
     }
 
     /// Has a shell wait for the session's next command, which starts with the same variables unless
     /// something outside changes them.
-    fn prepare_next(&self, session: &Session, mut variables: Vec<(OsString, OsString)>) {
+    fn prepare_next(
+        &self,
+        session: &Session,
+        mut variables: Vec<(OsString, OsString)>,
+        sandbox: Option<Arc<Sandbox>>,
+    ) {
         self.prepared.prepare(session.key(), || {
             let mark = random_hex(16);
             for (name, value) in &mut variables {
@@ -99,6 +139,7 @@ impl LocalBackend {
                 cwd: session.snapshot().cwd,
                 variables,
                 mark,
+                sandbox,
             }
         });
     }

@@ -33,7 +33,7 @@ impl LocalBackend {
                                 "the login shell failed; the session runs without its state"
                             );
                         }
-                        session.update(|state| state.apply_login(delta));
+                        session.log_in(delta);
                         return true;
                     }
                     Answer::None => {}
@@ -55,16 +55,23 @@ impl LocalBackend {
     }
 
     fn ask_login_shell(&self, login: bool, session: &Session, interrupts: &[&Wake]) -> Answer {
+        // Without one no command of the session runs either.
+        let Ok(sandbox) = self.confinement(self.usual) else {
+            return Answer::Interrupted;
+        };
         let shell = self.shells.find();
         let mark = random_hex(16);
         let overlay = Overlay::default();
-        let variables = self.variables(&ShellEnvRequest {
-            session: session.key(),
-            overlay: &overlay,
-            background: false,
-            pty: false,
-            exec_id: &mark,
-        });
+        let variables = self.variables(
+            &ShellEnvRequest {
+                session: session.key(),
+                overlay: &overlay,
+                background: false,
+                pty: false,
+                exec_id: &mark,
+            },
+            self.usual,
+        );
         let files = if login {
             self.init_files(&variables)
         } else {
@@ -90,6 +97,7 @@ impl LocalBackend {
             limit: self.settings.login_limit,
             interrupts,
             guard: self.guard(),
+            sandbox: sandbox.as_ref(),
         };
         // What start-up files print is not part of any command's output.
         let outcome = match run.run(&mut |_| {}) {

@@ -13,6 +13,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use hermes_proc::sandbox::Sandbox;
+
 use super::shell_run::ShellRun;
 use super::shell_start::{GatedShell, ShellStart};
 use crate::lock::lock;
@@ -33,6 +35,7 @@ pub(super) struct Birth {
     /// With the mark by which its processes are found.
     pub(super) variables: Vec<(OsString, OsString)>,
     pub(super) mark: String,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
 }
 
 /// A shell that waits for a command of its session.
@@ -59,6 +62,7 @@ impl Prepared {
             login: false,
             cwd: &birth.cwd,
             variables: &birth.variables,
+            sandbox: birth.sandbox.as_ref(),
         };
         let shell = start.start_gated()?;
         Ok(Some(Self {
@@ -79,6 +83,7 @@ impl Prepared {
             && self.birth.shell == *run.shell
             && self.birth.cwd == run.cwd
             && self.birth.variables == run.variables
+            && is_same_sandbox(self.birth.sandbox.as_ref(), run.sandbox)
             && directory_identity(run.cwd) == Some(self.directory)
             && !self.shell.child().has_ended();
         if is_same {
@@ -86,6 +91,14 @@ impl Prepared {
         }
         self.shell.discard();
         None
+    }
+}
+
+fn is_same_sandbox(one: Option<&Arc<Sandbox>>, other: Option<&Arc<Sandbox>>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        _ => false,
     }
 }
 

@@ -6,8 +6,10 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{Child, KillTiming, PollSet, ProcessTree, Wake, kill_tree, read_once};
 use rustix::io::Errno;
 
@@ -41,6 +43,7 @@ pub(super) struct ShellRun<'a> {
     pub(super) interrupts: &'a [&'a Wake],
     /// Ends the command should we be killed.
     pub(super) guard: Option<&'a CrashGuard>,
+    pub(super) sandbox: Option<&'a Arc<Sandbox>>,
 }
 
 #[derive(Debug)]
@@ -96,6 +99,7 @@ impl ShellRun<'_> {
             login: self.login,
             cwd: self.cwd,
             variables: self.variables,
+            sandbox: self.sandbox,
         };
         start.start(self.script, !self.input.is_empty())
     }

@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{Child, ChildSpec, Group, Streams};
 use rustix::io::Errno;
 use rustix::pipe::fcntl_setpipe_size;
@@ -25,6 +27,7 @@ pub(super) struct ShellStart<'a> {
     pub(super) login: bool,
     pub(super) cwd: &'a Path,
     pub(super) variables: &'a [(OsString, OsString)],
+    pub(super) sandbox: Option<&'a Arc<Sandbox>>,
 }
 
 /// Our ends of what a shell reads and writes.
@@ -132,6 +135,7 @@ impl ShellStart<'_> {
             ends_with_thread: true,
             // Its whole tree is killed where it has to be; waiting for a survivor could take for ever.
             kill_on_drop: false,
+            sandbox: self.sandbox.cloned(),
             ..ChildSpec::new(&self.shell.path, args, self.variables)
         };
         Ok((spec.spawn()?, output))

@@ -92,6 +92,7 @@ impl RemoteHost {
             error,
             kill_remark,
             cwd_note,
+            sandbox: None,
             shell_note: self.take_note(),
         })
     }

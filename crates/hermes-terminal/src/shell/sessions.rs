@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{SessionKey, ShellState};
+use super::{SessionKey, ShellState, StateDelta};
 use crate::lock::lock;
 
 /// How long a session is kept after its last command.
@@ -18,6 +18,8 @@ const IDLE_LIMIT: Duration = Duration::from_hours(24);
 pub struct Session {
     key: SessionKey,
     state: Mutex<ShellState>,
+    /// As the login shell left it, before any command.
+    logged_in: Mutex<Option<ShellState>>,
     /// Whether the login shell has been asked; held while it is.
     login: Mutex<bool>,
     last_used: Mutex<Instant>,
@@ -49,6 +51,7 @@ impl Session {
         Self {
             key,
             state: Mutex::new(state),
+            logged_in: Mutex::new(None),
             login: Mutex::new(false),
             last_used: Mutex::new(Instant::now()),
         }
@@ -67,6 +70,24 @@ impl Session {
     pub(crate) fn update(&self, change: impl FnOnce(&mut ShellState)) {
         change(&mut lock(&self.state));
         *lock(&self.last_used) = Instant::now();
+    }
+
+    /// Takes over what the login shell set up.
+    pub(crate) fn log_in(&self, delta: StateDelta) {
+        self.update(|state| state.apply_login(delta));
+        *lock(&self.logged_in) = Some(self.snapshot());
+    }
+
+    /// The state without what commands have set since the login, in the directory of today.
+    pub(crate) fn as_logged_in(&self) -> ShellState {
+        let cwd = self.snapshot().cwd;
+        match &*lock(&self.logged_in) {
+            Some(state) => ShellState {
+                cwd,
+                ..state.clone()
+            },
+            None => ShellState::new(cwd),
+        }
     }
 
     /// Runs `ask` unless the login shell was asked before; others wait meanwhile. `ask` says whether

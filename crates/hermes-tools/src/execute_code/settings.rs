@@ -2,8 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_proc::sandbox::Sandbox;
+use hermes_terminal::backend::Confinement;
 use serde_json::Value;
 
 use crate::tool::CallContext;
@@ -107,6 +110,16 @@ pub trait SandboxEnv: Send + Sync {
     /// All variables of one script of this machine, those of [`RpcEnv::variables`] included.
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)>;
 
+    /// Further variables of a script that is confined.
+    fn sandbox_variables(&self) -> Vec<(OsString, OsString)> {
+        Vec::new()
+    }
+
+    /// What confines a script of this machine; the error is why it cannot be run.
+    fn sandbox(&self, _confinement: Confinement) -> Result<Option<Arc<Sandbox>>, String> {
+        Ok(None)
+    }
+
     /// Ends every process with this mark if this program is killed while the returned value lives.
     fn guard_processes<'a>(&'a self, _mark: &str) -> Option<Box<dyn Send + 'a>> {
         None
@@ -121,9 +134,9 @@ pub trait SandboxEnv: Send + Sync {
 
 /// Decides about whole scripts, before they start.
 pub trait ScriptGate: Send + Sync {
-    /// The decision about one script that would run with `context`; the error is the result of the
-    /// call.
-    fn decide(&self, code: &str, context: &CallContext) -> Result<(), Value>;
+    /// The decision about one script that would run with `context`, and whether it is confined; the
+    /// error is the result of the call.
+    fn decide(&self, code: &str, context: &CallContext) -> Result<Confinement, Value>;
 }
 
 /// Whether a path lies in one of these directories, links resolved on both sides.

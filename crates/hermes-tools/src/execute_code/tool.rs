@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use hermes_proc::{ChildSpec, Group, Wake};
+use hermes_terminal::backend::Confinement;
 use serde_json::{Value, json};
 
 use super::calls::{CallRules, Calls};
@@ -91,7 +92,7 @@ impl Tool for ExecuteCodeTool {
 
     fn verdict(&self, args: &Value, context: &CallContext) -> Value {
         match self.gate.decide(code_of(args), context) {
-            Ok(()) => json!({"approved": true}),
+            Ok(_) => json!({"approved": true}),
             Err(result) => json!({
                 "approved": false,
                 "pattern_key": result.get("pattern_key"),
@@ -106,10 +107,11 @@ impl Tool for ExecuteCodeTool {
         if code.trim().is_empty() {
             return error("No code provided.");
         }
-        if let Err(result) = self.gate.decide(code, context) {
-            return result;
-        }
-        self.run(code, context)
+        let confinement = match self.gate.decide(code, context) {
+            Ok(confinement) => confinement,
+            Err(result) => return result,
+        };
+        self.run(code, confinement, context)
             .unwrap_or_else(|message| json!({"status": "error", "output": "", "error": message}))
     }
 }
@@ -119,7 +121,12 @@ fn code_of(args: &Value) -> &str {
 }
 
 impl ExecuteCodeTool {
-    fn run(&self, code: &str, context: &CallContext) -> Result<Value, String> {
+    fn run(
+        &self,
+        code: &str,
+        confinement: Confinement,
+        context: &CallContext,
+    ) -> Result<Value, String> {
         let started = Instant::now();
         let allowed = allowed_tools(context);
         let token = new_token()?;
@@ -144,7 +151,7 @@ impl ExecuteCodeTool {
                 let variables = self.environment.remote_variables(context);
                 run_remote(&mut script, host, variables)
             }
-            None => self.run_here(&mut script),
+            None => self.run_here(&mut script, confinement),
         };
         let (calls, remark) = script.calls.close();
         let mut warnings = script.warnings;
@@ -152,13 +159,21 @@ impl ExecuteCodeTool {
         let mut result = report(&self.settings, finished?, context);
         result["tool_calls_made"] = json!(calls);
         result["duration_seconds"] = json!(two_decimals(started.elapsed()));
+        if confinement == Confinement::Sandbox {
+            result["sandboxed"] = json!(true);
+        }
         if !warnings.is_empty() {
             result["warning"] = json!(warnings.join(" "));
         }
         Ok(result)
     }
 
-    fn run_here(&self, script: &mut Script<'_>) -> Result<FinishedScript, String> {
+    fn run_here(
+        &self,
+        script: &mut Script<'_>,
+        confinement: Confinement,
+    ) -> Result<FinishedScript, String> {
+        let sandbox = self.environment.sandbox(confinement)?;
         let (settings, context) = (script.settings, script.context);
         let interpreter = self.interpreters.find(settings, context)?;
         if !self.swept.swap(true, Ordering::Relaxed) {
@@ -168,7 +183,10 @@ impl ExecuteCodeTool {
         let stage = ScriptStage::prepare(&settings.temp_dir, script.code, &module, &script.token)?;
         let server = RpcServer::new(Arc::clone(&script.calls));
         let _guard = self.environment.guard_processes(&stage.rpc.mark);
-        let variables = self.environment.variables(&stage.rpc, context);
+        let mut variables = self.environment.variables(&stage.rpc, context);
+        if sandbox.is_some() {
+            variables.extend(self.environment.sandbox_variables());
+        }
         // Unbuffered: a script that is stopped has said what it printed.
         let mut arguments: Vec<OsString> = vec!["-u".into()];
         if settings.mode == ScriptMode::Strict {
@@ -181,6 +199,7 @@ impl ExecuteCodeTool {
             cwd: Some(script.directory(cwd, exists, stage.path().to_owned())),
             group: Group::Session,
             ends_with_thread: true,
+            sandbox,
             ..ChildSpec::new(interpreter, arguments, variables)
         };
         let child = spec.spawn().map_err(|error| error.to_string())?;

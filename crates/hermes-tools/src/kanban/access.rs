@@ -1,9 +1,11 @@
 //! The board as the tools of one process use it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_board::boards::BoardHome;
+use hermes_board::completion::CheckSandbox;
 use hermes_board::dispatch::WorkerSetup;
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::{
@@ -21,6 +23,8 @@ pub struct BoardAccess {
     /// What acceptance checks are run with.
     pub workers: WorkerSetup,
     pub check_timeout: Duration,
+    /// What confines acceptance checks.
+    pub check_sandbox: Option<Arc<dyn CheckSandbox>>,
     /// How long a claim lasts without a heartbeat.
     pub claim_ttl_seconds: i64,
     /// Author of comments and cards.
@@ -60,6 +64,7 @@ impl BoardAccess {
         Self {
             options: settings.board_options(env),
             check_timeout: settings.check_timeout,
+            check_sandbox: None,
             claim_ttl_seconds: settings.limits.claim_ttl_seconds,
             author: text(&vars::HERMES_PROFILE)
                 .or_else(|| profile.map(str::to_owned))

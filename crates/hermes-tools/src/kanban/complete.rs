@@ -61,6 +61,7 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
         home: &access.home,
         workers: &access.workers,
         check_timeout: access.check_timeout,
+        check_sandbox: access.check_sandbox.as_deref().map(|it| it as _),
         policy: FailurePolicy::with_limit(access.options.failure_limit),
         redact: &|text| call.context.redactor.redact(text).into_owned(),
         judge: call.context.conversation.judge.as_deref(),

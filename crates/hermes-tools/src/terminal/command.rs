@@ -35,6 +35,7 @@ pub(super) fn command_fields(command: &str, outcome: &CommandOutcome) -> Fields 
             full_output.map(|path| path.display().to_string()),
         )
         .with_some("approval", outcome.approval.as_deref())
+        .with_some("sandboxed", outcome.sandboxed.then_some(true))
         .with_some("sudo_auth_failed", outcome.sudo.rejected.then_some(true))
         .with_some("sudo_cache_cleared", outcome.sudo.forgotten.then_some(true))
 }
@@ -48,6 +49,8 @@ pub struct NotRunReport {
     pub status: &'static str,
     /// The field `error`.
     pub message: String,
+    /// Whether something outside is missing that the command needs.
+    pub is_missing_part: bool,
     refusal: Option<Box<Refusal>>,
 }
 
@@ -63,6 +66,7 @@ impl From<NotRun> for NotRunReport {
                 message: refusal.message.clone(),
                 refusal: Some(Box::new(refusal)),
                 exit_code: -1,
+                is_missing_part: false,
             },
             NotRun::TimeoutTooLong { requested, longest } => Self::error(format!(
                 "A foreground command may take {} s at most, not {} s. For longer work use \
@@ -79,6 +83,10 @@ impl From<NotRun> for NotRunReport {
                 ..Self::error(message)
             },
             NotRun::NotStarted(message) => Self::error(message),
+            NotRun::NoSandbox(message) => Self {
+                is_missing_part: true,
+                ..Self::error(message)
+            },
         }
     }
 }
@@ -89,6 +97,7 @@ impl NotRunReport {
             exit_code: -1,
             status: "error",
             message: message.into(),
+            is_missing_part: false,
             refusal: None,
         }
     }
@@ -117,6 +126,9 @@ pub(super) fn with_rule(fields: Fields, refusal: &Refusal) -> Fields {
 
 /// Why a command failed, if the reason is one of our own rules about the environment of commands.
 pub fn failure_hint(outcome: &CommandOutcome, environment: &LiveEnvironment) -> Option<String> {
+    if outcome.sandbox_hint.is_some() {
+        return outcome.sandbox_hint.clone();
+    }
     if outcome.exit_code == 0 || outcome.no_result {
         return None;
     }

@@ -88,6 +88,7 @@ fn result(started: &Started, notices: &Notices<'_>) -> Value {
         .with("exit_code", 0)
         .with("error", Value::Null)
         .with_some("approval", started.approval.as_deref())
+        .with_some("sandboxed", started.sandboxed.then_some(true))
         .with_some("cwd_note", started.cwd_note.as_deref())
         .with_some("pty_note", pty_note(started.pty))
         .with_some("hint", hint);

@@ -79,6 +79,7 @@ impl BoardStage {
         let path = std::env::var_os("PATH").unwrap();
         let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
         BoardAccess {
+            check_sandbox: None,
             home: self.home(),
             options: BoardOptions::default(),
             workers: WorkerSetup {

@@ -30,8 +30,12 @@ impl SandboxEnv for PlainEnv {
 pub(crate) struct ApproveAll;
 
 impl ScriptGate for ApproveAll {
-    fn decide(&self, _: &str, _: &CallContext) -> Result<(), Value> {
-        Ok(())
+    fn decide(
+        &self,
+        _: &str,
+        _: &CallContext,
+    ) -> Result<hermes_terminal::backend::Confinement, Value> {
+        Ok(hermes_terminal::backend::Confinement::None)
     }
 }
 
@@ -39,7 +43,11 @@ impl ScriptGate for ApproveAll {
 struct DenyAll;
 
 impl ScriptGate for DenyAll {
-    fn decide(&self, _: &str, _: &CallContext) -> Result<(), Value> {
+    fn decide(
+        &self,
+        _: &str,
+        _: &CallContext,
+    ) -> Result<hermes_terminal::backend::Confinement, Value> {
         Err(json!({"status": "blocked", "error": "BLOCKED", "pattern_key": "execute_code"}))
     }
 }

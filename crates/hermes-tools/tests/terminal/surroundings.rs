@@ -33,7 +33,10 @@ impl CommandApprover for Strict {
         let approval = command
             .contains("ask")
             .then(|| "approved by user".to_owned());
-        CommandDecision::Allowed { approval }
+        CommandDecision::Allowed {
+            approval,
+            confinement: hermes_terminal::backend::Confinement::None,
+        }
     }
 }
 

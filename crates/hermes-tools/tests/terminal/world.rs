@@ -70,7 +70,10 @@ pub(crate) struct AllowAll;
 
 impl CommandApprover for AllowAll {
     fn check(&self, _: &str, _: CommandKind) -> CommandDecision {
-        CommandDecision::Allowed { approval: None }
+        CommandDecision::Allowed {
+            approval: None,
+            confinement: hermes_terminal::backend::Confinement::None,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::doctor::{Row, Scope, apply_fixes, examine};
 use crate::error::{CommandError, Result};
+use crate::sandbox_view::SandboxView;
 use crate::ui::{Mark, Table, cut, heading};
 
 #[derive(Debug, clap::Args)]
@@ -117,10 +118,23 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> 
         exec_id: runs_for_agent(class).then_some("0000000000000000"),
         ..builder.request(class)
     });
+    // What confines them besides their variables.
+    let sandbox = runs_for_agent(class).then(|| SandboxView::of(context));
     if as_json {
-        context.json(&plan.receipt().to_json())?;
+        let mut receipt = plan.receipt().to_json();
+        if let Some(sandbox) = sandbox {
+            receipt["sandbox"] = sandbox.to_json();
+        }
+        context.json(&receipt)?;
     } else {
         context.out(&child_env_table(context, plan.receipt()))?;
+        if let Some(sandbox) = sandbox {
+            let summary = sandbox.summary();
+            context.line(format!(
+                "Sandbox ({}): {summary}. `hermes sandbox policy` shows what it allows.",
+                sandbox.mode.word()
+            ))?;
+        }
     }
     Ok(())
 }

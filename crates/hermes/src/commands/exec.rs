@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hermes_policy::SandboxMode;
 use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteLease, TerminalSetup};
 use hermes_terminal::{CommandOutcome, CommandRequest, SessionKey};
 use hermes_tools::{NotRunReport, command_result, failure_hint};
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     /// Task whose container to use, instead of the one all tasks share
     #[arg(long, value_name = "ID")]
     task: Option<String>,
+    /// Whether the command runs in the kernel's sandbox, instead of what terminal.sandbox says
+    #[arg(long, value_name = "WHEN", value_parser = ["on", "off"])]
+    sandbox: Option<String>,
     /// Print the tool's result as JSON instead of the output
     #[arg(long)]
     json: bool,
@@ -58,6 +62,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         },
         approval: Approval::Needed,
         asked: Asked::Approval,
+        sandbox: args.sandbox.as_deref().map(|word| match word {
+            "off" => SandboxMode::Off,
+            _ => SandboxMode::On,
+        }),
     };
     execution.run(context, args.json.then_some(|result, _, _| result))
 }
@@ -71,6 +79,8 @@ pub(super) struct Execution<'a> {
     pub(super) backend: BackendRequest<'a>,
     pub(super) approval: Approval,
     pub(super) asked: Asked,
+    /// Which commands run in the sandbox, instead of what the settings say.
+    pub(super) sandbox: Option<SandboxMode>,
 }
 
 /// The JSON to print, from what the terminal tool would answer.
@@ -80,7 +90,8 @@ impl Execution<'_> {
     /// Runs the command and prints its output, or JSON if that is asked for.
     pub(super) fn run(&self, context: &Context, as_json: Option<AsJson>) -> Result<ExitCode> {
         let line = shell_line(self.command)?;
-        let request = tool_access::request(context, self.backend, self.approval, self.asked)?;
+        let mut request = tool_access::request(context, self.backend, self.approval, self.asked)?;
+        request.sandbox = self.sandbox;
         let setup = TerminalSetup::assemble(context, request)?;
         let signals = SignalWatch::start(&setup, END_LIMIT)?;
         setup.recover();
@@ -128,6 +139,7 @@ fn exit_code(
     };
     match outcome {
         _ if failed && setup.remote().is_some_and(RemoteLease::is_down) => MISSING_PART,
+        Err(report) if report.is_missing_part => MISSING_PART,
         Ok(outcome) if !failed => shell_code(outcome.exit_code),
         _ => 1,
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hermes_config::vars;
 use hermes_docker::{DockerHost, manage};
+use hermes_policy::SandboxMode;
 use hermes_proc::find_on_path;
 use hermes_runtime::{BackendKind, docker_host, live_environment};
 use hermes_ssh::{SshSettings, check_programs};
@@ -12,6 +13,7 @@ use hermes_ssh::{SshSettings, check_programs};
 use super::row::Report;
 use crate::context::Context;
 use crate::facts::terminal_backend;
+use crate::sandbox_view::SandboxView;
 use crate::ui::TerminalPerson;
 
 /// A sandbox that runs unused for longer is worth a word.
@@ -25,7 +27,10 @@ pub(super) fn check(context: &Context, report: &mut Report) {
             match backend {
                 BackendKind::Docker => containers(context, report),
                 BackendKind::Ssh => machine(context, report),
-                BackendKind::Local => optional_engine(context, report),
+                BackendKind::Local => {
+                    optional_engine(context, report);
+                    local_sandbox(context, report);
+                }
             }
         }
         Err(error) => report
@@ -41,6 +46,31 @@ fn optional_engine(context: &Context, report: &mut Report) {
     let found = names.find_map(|name| find_on_path(OsStr::new(name), path));
     let shown = found.map_or_else(|| "not found".to_owned(), |it| it.display().to_string());
     report.ok("docker", format!("docker (optional): {shown}"));
+}
+
+/// What the kernel enforces of the sandbox for commands on this machine.
+fn local_sandbox(context: &Context, report: &mut Report) {
+    let view = SandboxView::of(context);
+    let text = format!("sandbox ({}): {}", view.mode.word(), view.summary());
+    match (&view.enforcement, view.mode) {
+        (_, SandboxMode::Off) => report.ok("sandbox", "sandbox (off): commands are not confined"),
+        (Ok(enforcement), _) if enforcement.gaps.is_empty() => report.ok("sandbox", text),
+        (Ok(enforcement), _) => {
+            let gaps = enforcement.gaps.iter();
+            report
+                .warning("sandbox", text)
+                .hints(gaps.map(|gap| format!("not enforced: {} ({})", gap.what, gap.reason)));
+        }
+        (Err(_), SandboxMode::On) => report.problem("sandbox", text).hints([
+            "set terminal.sandbox to auto or off, or use a kernel with Landlock".to_owned(),
+        ]),
+        (Err(_), SandboxMode::Auto) => report.warning("sandbox", text).hints([
+            "commands that need approval are refused where nobody can be asked".to_owned(),
+        ]),
+    }
+    for warning in &view.policy.warnings {
+        report.warning("sandbox_policy", warning.clone());
+    }
 }
 
 fn containers(context: &Context, report: &mut Report) {

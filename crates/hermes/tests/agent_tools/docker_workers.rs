@@ -172,3 +172,27 @@ fn a_worker_that_is_taken_off_its_card_leaves_no_container() {
     yard.until_there_are(&[shared]);
     assert_eq!(yard.builder.desk.status(&id), "ready");
 }
+
+/// A model that insists on flagged commands.
+const FLAGGED: &str = r#"
+turns:
+  - match: {user: "work kanban task", step: 1}
+    calls:
+      - {tool: terminal, arguments: {command: "mkdir build && touch build/a && rm -rf build && sh -c 'echo made > made' && cat made"}}
+  - match: {tool: terminal}
+    calls: [{tool: kanban_complete, arguments: {summary: "Done as told."}}]
+  - text: Done.
+"#;
+
+#[test]
+fn docker_worker_with_only_its_workspace_mounted_needs_no_approval() {
+    let yard = Yard::new(FLAGGED);
+    let id = yard
+        .builder
+        .desk
+        .create("do it", &["--assignee", "builder"]);
+    yard.builder.work(&id, "done");
+    let card = yard.builder.card(&id);
+    let told = yard.builder.session(&card["runs"][0]);
+    assert!(told.contains("made") && !told.contains("DENIED"), "{told}");
+}

@@ -15,6 +15,7 @@ mod docker_workers;
 mod end_to_end;
 mod ending;
 mod killed_workers;
+mod sandboxed_workers;
 mod toolsets;
 mod worker_setup;
 

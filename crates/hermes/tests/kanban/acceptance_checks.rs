@@ -90,7 +90,7 @@ fn a_check_over_its_time_limit_is_terminated() {
         .put("config.yaml", "kanban:\n  check_timeout_seconds: 1\n");
     let mark = desk.home.outside("child");
     let check = format!("sleep 300 & echo $! > {}; sleep 300", mark.display());
-    let id = desk.create("x", &["--check", &check]);
+    let id = desk.create("x", &["--check", &check, "--sandbox", "off"]);
     desk.kanban(&["complete", &id])
         .exits(1)
         .says_part("ran out of time");
@@ -112,6 +112,8 @@ fn checks_run_as_a_script_of_the_users_without_secrets() {
             &check,
             "--workspace",
             &format!("dir:{}", directory.display()),
+            "--sandbox",
+            "off",
         ],
     );
     desk.call(&["complete", &id])
@@ -170,7 +172,7 @@ fn checks_are_terminated_with_the_process_that_runs_them() {
         "echo $$ > {0}.tmp; mv {0}.tmp {0}; sleep 300",
         mark.display()
     );
-    let id = desk.create("x", &["--check", &check]);
+    let id = desk.create("x", &["--check", &check, "--sandbox", "off"]);
     let mut running = desk.call(&["complete", &id]).start();
     let child = until("the check", || fs::read_to_string(&mark).ok());
     assert!(lives(&child));

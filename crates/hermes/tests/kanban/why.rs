@@ -43,7 +43,8 @@ fn why_explains_every_status() {
         assert_eq!(verdicts(&crew, id), [verdict]);
         let said = crew.kanban(&["why", id]);
         let lines: Vec<&str> = said.succeeds().says("").stdout.lines().collect();
-        assert_eq!(lines.len(), 2, "{said}");
+        assert_eq!(lines.len(), 3, "{said}");
+        assert!(lines[2].ends_with("is up to terminal.sandbox."), "{said}");
         assert!(lines[0].contains(id.as_str()), "{said}");
         assert!(
             lines[1].starts_with("  ") && lines[1].ends_with('.'),
@@ -58,6 +59,7 @@ fn why_explains_every_status() {
             "status": "ready",
             "assignee": "beta",
             "starts": true,
+            "sandbox": null,
             "verdicts": [{
                 "verdict": "starts",
                 "assignee": "beta",

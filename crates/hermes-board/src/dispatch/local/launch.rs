@@ -197,6 +197,9 @@ fn environment(
             turns.and_then(|turns| text(&turns.to_string())),
         ),
     ];
+    // A card that says nothing leaves it to the settings of its worker.
+    let sandbox = task.sandbox.as_deref().and_then(text);
+    variables.extend(sandbox.map(|word| (&vars::HERMES_TERMINAL_SANDBOX, Some(word))));
     for var in [
         &vars::TERMINAL_TIMEOUT,
         &vars::TERMINAL_MAX_FOREGROUND_TIMEOUT,

@@ -53,6 +53,13 @@ sections! {
         "profile_home_links": list().var("TERMINAL_PROFILE_HOME_LINKS");
         /// Whether commands that would never return are refused in the foreground.
         "foreground_guard": flag(true).var("TERMINAL_FOREGROUND_GUARD");
+        /// Whether commands on this machine run in the kernel's sandbox; `auto` means those of
+        /// workers, and those that would be refused because nobody can be asked.
+        "sandbox": choice(&["auto", "on", "off"], "auto").var("HERMES_TERMINAL_SANDBOX");
+        /// Further directories and files that sandboxed commands may write.
+        "sandbox_write": list().var("TERMINAL_SANDBOX_WRITE");
+        /// Which network sandboxed commands have; `loopback` is this machine only.
+        "sandbox_network": choice(&["on", "loopback", "off"], "on").var("TERMINAL_SANDBOX_NETWORK");
         /// What happens to background processes when Hermes exits.
         "background_on_exit": choice(&["kill", "keep"], "kill").var("TERMINAL_BACKGROUND_ON_EXIT");
         /// Image of the docker backend.

@@ -119,6 +119,7 @@ fn long_commands_and_inputs_arrive_whole(host: &RemoteWorld) {
     let input: Vec<u8> = (0..1024 * 1024).map(|n: u32| (n % 251) as u8).collect();
     let mut output = Vec::new();
     let command = BackendCommand {
+        confinement: hermes_terminal::backend::Confinement::None,
         session: &host.world.terminal.session(&SessionKey::new("main")),
         command: &format!("cksum; : '{}'", "y".repeat(300 * 1024)),
         workdir: None,

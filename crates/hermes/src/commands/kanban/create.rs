@@ -78,6 +78,10 @@ pub(crate) struct Args {
     /// With --goal: turn limit of the worker
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     goal_max_turns: Option<i64>,
+    /// Whether commands of the worker run in the kernel's sandbox, instead of what terminal.sandbox
+    /// of its profile says
+    #[arg(long, value_name = "WHEN", value_parser = ["on", "off"])]
+    sandbox: Option<String>,
     /// Initial status; blocked waits until somebody unblocks it
     #[arg(long, value_name = "STATUS", value_parser = ["running", "blocked"], default_value = "running")]
     initial_status: String,
@@ -195,6 +199,7 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
         max_retries: args.max_retries,
         goal_mode: args.goal,
         goal_max_turns: args.goal_max_turns,
+        sandbox: args.sandbox.clone(),
         checks: args.checks.commands()?,
         ..NewTask::titled(&args.title)
     })

@@ -134,6 +134,8 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
         task.goal_mode
             .then(|| "until a judge decides that the goal is reached".to_owned()),
     );
+    let sandbox = task.sandbox.as_deref().unwrap_or("as its profile says");
+    fact("sandbox", Some(one_line(sandbox, NAME)));
     let by = task.created_by.as_deref().unwrap_or("-");
     let created = format!(
         "{} by {}",

@@ -1,7 +1,7 @@
 //! `hermes kanban why`: what a dispatcher would do with a card.
 
 use hermes_board::DispatchFlags;
-use hermes_board::model::TaskId;
+use hermes_board::model::{Task, TaskId};
 use hermes_board::plan::Verdict;
 use serde::Serialize;
 use serde_json::json;
@@ -28,6 +28,15 @@ struct Row<'a> {
     sentence: String,
 }
 
+/// Where commands of the card's worker run.
+fn sandbox(task: &Task) -> &'static str {
+    match task.sandbox.as_deref() {
+        Some("on") => "The card has the commands of its worker run in the sandbox.",
+        Some(_) => "The card has the commands of its worker run without the sandbox.",
+        None => "Whether the commands of its worker run in the sandbox is up to terminal.sandbox.",
+    }
+}
+
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let session = kanban.open()?;
     let task = session.task(&args.id)?;
@@ -46,6 +55,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             "status": task.status_word(),
             "assignee": task.assignee,
             "starts": verdicts.iter().any(starts),
+            "sandbox": task.sandbox,
             "verdicts": rows.collect::<Vec<_>>(),
         }));
     }
@@ -59,5 +69,6 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     for verdict in &verdicts {
         kanban.line(format!("  {}", one_line(&sentence(verdict), 1000)))?;
     }
+    kanban.line(format!("  {}", sandbox(&task)))?;
     Ok(())
 }

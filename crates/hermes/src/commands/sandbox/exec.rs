@@ -48,6 +48,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             session: SESSION,
         },
         approval: Approval::NotNeeded,
+        sandbox: None,
         asked: Asked::Nothing,
     };
     execution.run(context, args.json.then_some(as_json))

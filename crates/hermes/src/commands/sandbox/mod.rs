@@ -1,7 +1,8 @@
-//! `hermes sandbox`: the containers in which agents work.
+//! `hermes sandbox`: the containers in which agents work, and the sandbox of commands on this machine.
 
 mod exec;
 mod list;
+mod policy;
 mod prune;
 mod rm;
 
@@ -29,6 +30,8 @@ verbs! { Context;
     Rm(rm::Args) => rm::run,
     /// Remove containers that have not been used for a long time
     Prune(prune::Args) => prune::run,
+    /// Show what sandboxed commands on this machine may do
+    Policy(policy::Args) => policy::run,
 }
 
 /// Which sandbox a verb is about.

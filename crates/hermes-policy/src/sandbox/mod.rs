@@ -1,0 +1,15 @@
+//! What sandboxed commands of this machine may write, see and reach.
+//!
+//! A [`SandboxPolicy`] is resolved from the settings and from what is on the disk; nothing is changed.
+//! `hermes-proc` enforces the plan that comes of it.
+
+mod caches;
+mod facts;
+mod git;
+mod hidden;
+mod policy;
+mod settings;
+
+pub use facts::SandboxFacts;
+pub use policy::{SandboxPolicy, Writable, WriteReason};
+pub use settings::{SandboxMode, SandboxSettings};
