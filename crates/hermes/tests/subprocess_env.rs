@@ -103,8 +103,8 @@ fn the_table_fits_eighty_columns_and_shows_no_value() {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        let summary = text.lines().last().unwrap();
-        assert!(summary.contains("stripped,"), "{summary}");
+        let has_summary = text.lines().any(|line| line.contains(" stripped, "));
+        assert!(has_summary, "{text}");
     }
     let output = machine.hermes(&["doctor", "--child-env"]);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -229,6 +229,7 @@ fn a_check_tells_the_verdict_and_does_nothing() {
     ]);
     assert_eq!((code, &verdict["approved"]), (1, &json!(false)));
     assert!(verdict["message"].is_string());
+    place.config("terminal: {sandbox: off}\n");
     let (code, verdict) = place.call(&["execute_code", r#"{"code": "1"}"#, "--check"]);
     assert_eq!((code, &verdict["pattern_key"]), (1, &json!("execute_code")));
 }
@@ -295,6 +296,7 @@ fn a_last_line_without_an_end_and_long_and_empty_lines() {
 fn scripts_need_an_approval_when_nobody_can_be_asked() {
     let place = Place::new();
     let script = r#"{"code": "print(6 * 7)"}"#;
+    place.config("terminal: {sandbox: off}\n");
     let (code, result) = place.call(&["execute_code", script]);
     assert_eq!((code, &result["status"]), (1, &json!("blocked")));
     for config in [

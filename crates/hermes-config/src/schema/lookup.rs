@@ -166,6 +166,7 @@ mod tests {
             let expected = match name {
                 "backend" => "TERMINAL_ENV".to_owned(),
                 "sudo_password" => "SUDO_PASSWORD".to_owned(),
+                "sandbox" => "HERMES_TERMINAL_SANDBOX".to_owned(),
                 other => format!("TERMINAL_{}", other.to_ascii_uppercase()),
             };
             assert_eq!(key.var, Some(expected.as_str()), "{path}");

@@ -131,7 +131,7 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> 
         if let Some(sandbox) = sandbox {
             let summary = sandbox.summary();
             context.line(format!(
-                "Sandbox ({}): {summary}. `hermes sandbox policy` shows what it allows.",
+                "Sandbox ({}): {summary}.\n`hermes sandbox policy` shows what it allows.",
                 sandbox.mode.word()
             ))?;
         }
