@@ -14,7 +14,7 @@ use crate::error::{CommandError, Result};
 /// Longer text belongs in a file that the agent can read.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// After this time without input it is said what is waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
+const NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// The whole of standard input if it is a pipe or a file, without empty lines at its ends; `None` if
 /// there is nothing in it.
@@ -39,7 +39,7 @@ pub(crate) fn piped_text(interrupt: &Wake, printer: Printer) -> Result<Option<St
     };
     let mut input = File::from(rustix::io::dup(stdin).map_err(|errno| unread(&errno.into()))?);
     let mut text = Vec::new();
-    let mut limit = Some(PATIENCE);
+    let mut limit = Some(NOTICE_AFTER);
     loop {
         let sources = [interrupt.as_fd(), input.as_fd()];
         match first_readable(&sources, limit).map_err(|error| unread(&error))? {

@@ -9,7 +9,7 @@ use crate::boards::{Board, BoardHome, Listed};
 use crate::{BoardOptions, Result, SqliteBoard};
 
 /// How long a dispatcher waits for the one that is starting workers on another board.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The right to start workers on any board of a home: who counts over all boards must be alone from
 /// the count to the claim.
@@ -26,7 +26,7 @@ impl HomeLock {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
         let options = LockOptions {
-            timeout: PATIENCE,
+            timeout: LOCK_TIMEOUT,
             ..LockOptions::new("the dispatcher of another board")
         };
         match FileLock::acquire(&path, &options) {
