@@ -103,8 +103,10 @@ fn the_table_fits_eighty_columns_and_shows_no_value() {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        let has_summary = text.lines().any(|line| line.contains(" stripped, "));
-        assert!(has_summary, "{text}");
+        // Behind the summary the agent's own classes have two lines about the sandbox.
+        let behind = if matches!(class, "A" | "B") { 2 } else { 0 };
+        let summary = text.lines().rev().nth(behind).unwrap();
+        assert!(summary.contains(" stripped, "), "{text}");
     }
     let output = machine.hermes(&["doctor", "--child-env"]);
     let text = String::from_utf8(output.stdout).unwrap();
