@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 CALLS = 200
+ONE_SHOTS = 40
 LARGE_ROUNDS = 9
 LARGE_BYTES = 50_000_000
 # What `true` may take, as a multiple of bare bash and of the reference.
@@ -100,7 +101,21 @@ def from_pipe(bench, command):
     return elapsed
 
 
-def measure(bench, programs, versions, directory):
+def one_shots(bench, ours, peer):
+    """A whole program that runs one command in its sandbox, ours and the other agent's."""
+    ask = {"ours": lambda: bench.seconds(ours, ["exec", "--sandbox", "on", "--", "true"])}
+    peer_line = [peer, "sandbox", "--", "true"]
+    if subprocess.run(peer_line, env=bench.environment, stdin=subprocess.DEVNULL,
+                      capture_output=True).returncode == 0:
+        ask["peer"] = lambda: bench.seconds(peer, peer_line[1:])
+    times = {name: [] for name in ask}
+    for _ in range(ONE_SHOTS):
+        for name, one in ask.items():
+            times[name].append(one())
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def measure(bench, programs, versions, peer, directory):
     """Medians of `true`, of a large output, and the memory of the latter."""
     ours = Ours(programs["ours"], bench, directory)
     sandboxed = Ours(programs["ours"], bench, directory, sandbox="on")
@@ -136,11 +151,14 @@ def measure(bench, programs, versions, directory):
     large.unlink()
     figures = {
         "short": short,
+        "once": one_shots(bench, programs["ours"], peer),
         "large": statistics.median(pair[0] for pair in pairs),
         "pipe": statistics.median(pair[1] for pair in pairs),
         "memory": memory,
     }
     print("terminal true: " + ", ".join(f"{n} {t * 1000:.2f} ms" for n, t in short.items()))
+    print("sandboxed once: "
+          + ", ".join(f"{n} {t * 1000:.2f} ms" for n, t in figures["once"].items()))
     print(f"terminal, {LARGE_BYTES // 10**6} MB: ours {figures['large'] * 1000:.1f} ms, "
           f"pipe {figures['pipe'] * 1000:.1f} ms, {memory:.1f} MB above idle")
     return figures
@@ -158,6 +176,9 @@ def judge(figures, versions):
     more = (short["sandboxed"] - short["ours"]) * 1000
     if more > SANDBOX_MS:
         misses.append(f"sandboxed `true`: {more:.2f} ms more than plain, budget {SANDBOX_MS} ms")
+    once = figures["once"]
+    if "peer" in once and once["ours"] >= once["peer"]:
+        misses.append("a sandboxed command, whole program: slower than codex")
     for version in versions:
         share = short["ours"] / short[version]
         if share > OF_REFERENCE:
@@ -190,6 +211,11 @@ def page(figures, versions):
     for version in versions:
         out.append(f"| reference {version} | {short[version] * 1000:.2f} ms | {ours:.2f} ms "
                    f"| 1/{short[version] / short['ours']:.1f} | ≤ 1/{1 / OF_REFERENCE:.0f} |")
+    once = figures["once"]
+    if "peer" in once:
+        out.append("| `codex sandbox -- true`, ours `hermes exec --sandbox on -- true` "
+                   f"| {once['peer'] * 1000:.1f} ms | {once['ours'] * 1000:.1f} ms "
+                   f"| 1/{once['peer'] / once['ours']:.1f} | faster |")
     size = LARGE_BYTES // 10**6
     out.append(f"| `cat` of {size} MB to a pipe | {figures['pipe'] * 1000:.1f} ms "
                f"| {figures['large'] * 1000:.1f} ms | {figures['large'] / figures['pipe']:.2f} "
