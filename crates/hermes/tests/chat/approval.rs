@@ -157,3 +157,39 @@ fn approval_model_sees_no_secret() {
     assert!(!asked[0].contains("cnry-5f1d2c9e7b80"));
     assert!(asked[0].contains("rm -rf ./x --token ***"));
 }
+
+#[test]
+fn what_the_sandbox_stops_is_offered_once_outside() {
+    for (keys, is_made) in [("d\r", false), ("o\r", true)] {
+        let server = ModelServer::start_with(move |question| {
+            let messages = question.body["messages"].as_array().unwrap();
+            if messages.last().unwrap()["role"] == "tool" {
+                ScriptedAnswer::text("the end")
+            } else {
+                ScriptedAnswer::call("terminal", &json!({"command": "echo x > ~/made-outside"}))
+            }
+        });
+        let world = World::configured(
+            server,
+            "auxiliary: {title_generation: {enabled: false}}\nterminal: {sandbox: on}",
+        );
+        std::fs::create_dir(world.home.outside("work")).unwrap();
+        let mut running = world
+            .hermes(&["chat"])
+            .in_directory(&world.home.outside("work"))
+            .start_at_terminal();
+        running.wait_for("> ");
+        running.press("go\r");
+        running.wait_for("outside of the sandbox");
+        running.wait_for("[d]eny");
+        running.press(keys);
+        running.wait_for("the end");
+        running.wait_for("> ");
+        running.press("\u{4}");
+        running.wait();
+        let made = world.home.user_home().join("made-outside");
+        assert_eq!(made.exists(), is_made, "{keys:?}");
+        let result = result(&world);
+        assert_eq!(result["exit_code"], i32::from(!is_made), "{result}");
+    }
+}

@@ -11,6 +11,7 @@
 
 mod attempts;
 mod escapes;
+mod inside;
 mod policy;
 mod work;
 mod world;
