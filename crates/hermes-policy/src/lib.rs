@@ -24,5 +24,5 @@ pub use files::{
 };
 pub use private_places::refuses_carrying;
 pub use sandbox::{
-    SandboxFacts, SandboxMode, SandboxPolicy, SandboxSettings, Writable, WriteReason,
+    Looked, SandboxFacts, SandboxMode, SandboxPolicy, SandboxSettings, Writable, WriteReason,
 };

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::look::Look;
+
 /// Below a home: the directory of a toolchain, and what of it may be written.
 const CACHES: &[(&str, &[&str])] = &[
     (".cache", &["."]),
@@ -33,13 +35,14 @@ const LOCKS: &[&str] = &[
 ];
 
 /// The caches of the toolchains in a home; not all of them need exist.
-pub(super) fn caches_in(home: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+pub(super) fn caches_in(home: &Path, look: &Look) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let mut directories = Vec::new();
     for (toolchain, parts) in CACHES {
         let toolchain = home.join(toolchain);
         // Where everything else keeps its caches; there is one in every home, or should be.
         let is_common = parts.contains(&".");
-        if toolchain.is_dir() || (is_common && home.is_dir()) {
+        let is_there = look.has(&toolchain) && look.is_dir(&toolchain);
+        if is_there || (is_common && look.is_dir(home)) {
             let parts = parts.iter();
             directories.extend(parts.map(|part| match *part {
                 "." => toolchain.clone(),
@@ -48,5 +51,6 @@ pub(super) fn caches_in(home: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
         }
     }
     let locks = LOCKS.iter().map(|lock| home.join(lock));
-    (directories, locks.filter(|lock| lock.is_file()).collect())
+    let is_there = |lock: &PathBuf| look.has(lock) && look.is_file(lock);
+    (directories, locks.filter(is_there).collect())
 }

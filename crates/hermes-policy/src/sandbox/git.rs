@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::look::Look;
+
 /// What git needs of a workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct GitMetadata {
@@ -26,84 +28,89 @@ const POINTERS: &[&str] = &["commondir", "gitdir", "config.worktree"];
 const POINTER_LIMIT: u64 = 16 * 1024;
 
 /// The metadata of the repository whose files lie in `workspace`, if they do.
-pub(super) fn metadata_of(workspace: &Path) -> GitMetadata {
+pub(super) fn metadata_of(workspace: &Path, look: &Look) -> GitMetadata {
     let entry = workspace.join(".git");
-    let Ok(found) = hermes_fs::symlink_metadata(&entry) else {
+    // What it leads to decides, and a link could lead anywhere.
+    if look.resolved(&entry).as_ref() != Some(&entry) {
         return GitMetadata::default();
-    };
-    if found.is_dir() {
-        return repository(&entry);
     }
-    if found.is_file() {
-        return worktree(&entry).unwrap_or_default();
+    if look.is_dir(&entry) {
+        repository(&entry, look)
+    } else {
+        worktree(&entry, look).unwrap_or_default()
     }
-    GitMetadata::default()
 }
 
 /// A repository inside of what may be written.
-fn repository(directory: &Path) -> GitMetadata {
+fn repository(directory: &Path, look: &Look) -> GitMetadata {
     let mut found = GitMetadata {
         pinned: vec![directory.to_owned()],
         ..GitMetadata::default()
     };
     let hooks = directory.join(HOOKS);
-    if !hooks.is_dir() {
+    if !look.is_dir(&hooks) {
         found.create.push(hooks.clone());
     }
     found.protected.push(hooks);
     let settings = SETTINGS.iter().map(|name| directory.join(name));
     found
         .protected
-        .extend(settings.filter(|path| path.is_file()));
+        .extend(settings.filter(|path| look.is_file(path)));
     // Those of submodules likewise; their names may have several parts.
     let modules = directory.join("modules");
     let depth = 3;
-    submodules(&modules, depth, &mut found);
+    submodules(&modules, depth, look, &mut found);
     found
 }
 
-fn submodules(directory: &Path, depth: u32, found: &mut GitMetadata) {
-    if depth == 0 || !directory.is_dir() {
+fn submodules(directory: &Path, depth: u32, look: &Look, found: &mut GitMetadata) {
+    if depth == 0 || !look.is_dir(directory) {
         return;
     }
-    for entry in hermes_fs::read_dir(directory).unwrap_or_default() {
-        if entry.path.join("HEAD").is_file() {
+    for entry in look.list(directory, |_| true) {
+        if look.is_file(&entry.path.join("HEAD")) {
             found.pinned.push(entry.path.clone());
             let names = [HOOKS, "config"].map(|name| entry.path.join(name));
-            found
-                .protected
-                .extend(names.into_iter().filter(|path| path.exists()));
-        } else if entry.path.is_dir() {
-            submodules(&entry.path, depth - 1, found);
+            found.protected.extend(
+                names
+                    .into_iter()
+                    .filter(|path| look.resolved(path).is_some()),
+            );
+        } else if look.is_dir(&entry.path) {
+            submodules(&entry.path, depth - 1, look, found);
         }
     }
 }
 
 /// A worktree, whose repository lies elsewhere. `None` if the files do not point at each other, as
 /// git sees to it: a workspace could name any directory as its repository.
-fn worktree(pointer: &Path) -> Option<GitMetadata> {
-    let text = hermes_fs::read_text_capped(pointer, POINTER_LIMIT).ok()?;
+fn worktree(pointer: &Path, look: &Look) -> Option<GitMetadata> {
+    let text = look.text(pointer, POINTER_LIMIT)?;
     let named = Path::new(text.trim_end().strip_prefix("gitdir: ")?);
     let parent = pointer.parent()?;
-    let own = hermes_fs::canonicalize(&parent.join(named)).ok()?;
-    let back = hermes_fs::read_text_capped(&own.join("gitdir"), POINTER_LIMIT).ok()?;
-    let back = hermes_fs::canonicalize(&own.join(back.trim_end())).ok()?;
-    if back != hermes_fs::canonicalize(pointer).ok()? {
+    let own = look.resolved(&parent.join(named))?;
+    let back = look.text(&own.join("gitdir"), POINTER_LIMIT)?;
+    let back = look.resolved(&own.join(back.trim_end()))?;
+    if back != look.resolved(pointer)? {
         return None;
     }
-    let common = hermes_fs::read_text_capped(&own.join("commondir"), POINTER_LIMIT).ok()?;
-    let common = hermes_fs::canonicalize(&own.join(common.trim_end())).ok()?;
+    let common = look.text(&own.join("commondir"), POINTER_LIMIT)?;
+    let common = look.resolved(&own.join(common.trim_end()))?;
     if own.parent()?.parent()? != common || own.parent()?.file_name()? != "worktrees" {
         return None;
     }
     // Locks of references lie beside the settings, so all of it is writable and they are not.
-    let mut found = repository(&common);
+    let mut found = repository(&common, look);
     let pointers = POINTERS.iter().map(|name| own.join(name));
     let foreign = FOREIGN.iter().map(|name| common.join(name));
-    let kept = pointers.chain(foreign).filter(|path| path.exists());
+    let kept = pointers
+        .chain(foreign)
+        .filter(|path| look.resolved(path).is_some());
     found.protected.extend(kept);
-    let others = hermes_fs::read_dir(own.parent()?).unwrap_or_default();
-    let others = others.into_iter().map(|entry| entry.path);
+    let others = look
+        .list(own.parent()?, |_| true)
+        .into_iter()
+        .map(|entry| entry.path);
     found.protected.extend(others.filter(|path| *path != own));
     found.writable = vec![common, own];
     Some(found)

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::facts::SandboxFacts;
+use super::look::Look;
 use crate::private_places::{
     Access, entries_of_hermes_home, entries_of_home, in_hermes_home, in_home,
 };
@@ -53,76 +54,74 @@ const TEMPORARY_SOCKETS: &[&str] = &["tmux-", "ssh-", "vscode-", "kitty-", "dbus
 const RUNTIME: &[&str] = &["cache/proc", "cache/ssh"];
 
 /// What is hidden, without links in it.
-pub(super) fn hidden(facts: &SandboxFacts) -> Vec<PathBuf> {
-    let mut found = BTreeSet::new();
+pub(super) fn hidden(facts: &SandboxFacts, look: &Look) -> Vec<PathBuf> {
+    let mut found = Found::new(look);
     for home in &facts.account_homes {
         for (entry, place) in entries_of_home() {
             if place.refuses(Access::Sandbox) {
-                add(&mut found, &home.join(entry));
+                found.add(&home.join(entry));
             }
         }
         // Copies of them have other names.
-        for entry in hermes_fs::read_dir(home).unwrap_or_default() {
-            if in_home(Path::new(&entry.name)).is_some_and(|place| place.refuses(Access::Sandbox)) {
-                add(&mut found, &entry.path);
-            }
+        let is_private = |name: &str| {
+            in_home(Path::new(name)).is_some_and(|place| place.refuses(Access::Sandbox))
+        };
+        for entry in look.list(home, is_private) {
+            found.add(&entry.path);
         }
     }
     if facts.is_root {
-        for home in hermes_fs::read_dir(Path::new("/home")).unwrap_or_default() {
+        for home in look.list(Path::new("/home"), |_| true) {
             for (entry, place) in entries_of_home() {
                 if place.refuses(Access::Sandbox) {
-                    add(&mut found, &home.path.join(entry));
+                    found.add(&home.path.join(entry));
                 }
             }
         }
         for path in OF_ROOT {
-            add(&mut found, Path::new(path));
+            found.add(Path::new(path));
         }
-        for entry in hermes_fs::read_dir(Path::new("/etc/ssh")).unwrap_or_default() {
-            let name = entry.name.to_string_lossy();
-            if name.starts_with("ssh_host_") && name.ends_with("_key") {
-                add(&mut found, &entry.path);
-            }
+        let is_key = |name: &str| name.starts_with("ssh_host_") && name.ends_with("_key");
+        for entry in look.list(Path::new("/etc/ssh"), is_key) {
+            found.add(&entry.path);
         }
     }
     for home in &facts.hermes_homes {
         of_hermes(home, facts, &mut found);
     }
-    found.into_iter().collect()
+    found.paths.into_iter().collect()
 }
 
-fn of_hermes(home: &Path, facts: &SandboxFacts, found: &mut BTreeSet<PathBuf>) {
+fn of_hermes(home: &Path, facts: &SandboxFacts, found: &mut Found<'_>) {
+    let look = found.look;
     for (entry, place) in entries_of_hermes_home() {
         if place.refuses(Access::Sandbox) {
-            add(found, &home.join(entry));
+            found.add(&home.join(entry));
         }
     }
-    for entry in hermes_fs::read_dir(home).unwrap_or_default() {
-        let name = Path::new(&entry.name);
-        let is_private = in_hermes_home(name).is_some_and(|place| place.refuses(Access::Sandbox));
-        if is_private || is_database(&entry.name.to_string_lossy()) {
-            add(found, &entry.path);
-        }
+    let is_private = |name: &str| {
+        let place = in_hermes_home(Path::new(name));
+        place.is_some_and(|place| place.refuses(Access::Sandbox)) || is_database(name)
+    };
+    for entry in look.list(home, is_private) {
+        found.add(&entry.path);
     }
     for entry in RUNTIME {
-        add(found, &home.join(entry));
+        found.add(&home.join(entry));
     }
     // Databases of the boards; their workspaces lie beside them.
-    for board in hermes_fs::read_dir(&home.join("kanban/boards")).unwrap_or_default() {
-        for entry in hermes_fs::read_dir(&board.path).unwrap_or_default() {
-            if is_database(&entry.name.to_string_lossy()) {
-                add(found, &entry.path);
-            }
+    for board in look.list(&home.join("kanban/boards"), |_| true) {
+        for entry in look.list(&board.path, is_database) {
+            found.add(&entry.path);
         }
     }
-    for profile in hermes_fs::read_dir(&home.join("profiles")).unwrap_or_default() {
+    for profile in look.list(&home.join("profiles"), |_| true) {
         let is_own = facts
             .hermes_homes
             .iter()
             .any(|own| own.starts_with(&profile.path));
         if !is_own {
-            add(found, &profile.path);
+            found.add(&profile.path);
         }
     }
 }
@@ -133,30 +132,44 @@ fn is_database(name: &str) -> bool {
 }
 
 /// Sockets that cannot be reached.
-pub(super) fn sockets(facts: &SandboxFacts) -> Vec<PathBuf> {
-    let mut found = BTreeSet::new();
+pub(super) fn sockets(facts: &SandboxFacts, look: &Look) -> Vec<PathBuf> {
+    let mut found = Found::new(look);
     for path in SOCKETS {
-        add(&mut found, Path::new(path));
+        found.add(Path::new(path));
     }
     if let Some(agent) = &facts.ssh_agent {
-        add(&mut found, agent);
+        found.add(agent);
     }
-    for entry in hermes_fs::read_dir(Path::new("/tmp")).unwrap_or_default() {
-        let name = entry.name.to_string_lossy();
-        if TEMPORARY_SOCKETS
+    let is_socket = |name: &str| {
+        TEMPORARY_SOCKETS
             .iter()
             .any(|start| name.starts_with(start))
-        {
-            add(&mut found, &entry.path);
-        }
+    };
+    for entry in look.list(Path::new("/tmp"), is_socket) {
+        found.add(&entry.path);
     }
-    found.into_iter().collect()
+    found.paths.into_iter().collect()
 }
 
-fn add(found: &mut BTreeSet<PathBuf>, path: &Path) {
-    if hermes_fs::symlink_metadata(path).is_ok()
-        && let Ok(path) = hermes_fs::canonicalize(path)
-    {
-        found.insert(path);
+/// Paths that exist, without links in them.
+struct Found<'l> {
+    look: &'l Look,
+    paths: BTreeSet<PathBuf>,
+}
+
+impl<'l> Found<'l> {
+    fn new(look: &'l Look) -> Self {
+        Self {
+            look,
+            paths: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, path: &Path) {
+        if self.look.has(path)
+            && let Some(path) = self.look.resolved(path)
+        {
+            self.paths.insert(path);
+        }
     }
 }

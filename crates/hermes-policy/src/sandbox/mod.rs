@@ -7,9 +7,11 @@ mod caches;
 mod facts;
 mod git;
 mod hidden;
+mod look;
 mod policy;
 mod settings;
 
 pub use facts::SandboxFacts;
+pub use look::Looked;
 pub use policy::{SandboxPolicy, Writable, WriteReason};
 pub use settings::{SandboxMode, SandboxSettings};

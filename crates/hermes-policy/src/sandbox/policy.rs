@@ -8,6 +8,7 @@ use super::caches::caches_in;
 use super::facts::SandboxFacts;
 use super::git::metadata_of;
 use super::hidden::{hidden, sockets};
+use super::look::{Look, Looked};
 use super::settings::SandboxSettings;
 use crate::private_places::{Access, in_hermes_home, in_home, on_machine};
 
@@ -61,21 +62,26 @@ pub struct SandboxPolicy {
 }
 
 impl SandboxPolicy {
-    /// The policy of these settings on this machine. Looks at the disk, changes nothing.
-    pub fn resolve(settings: &SandboxSettings, facts: &SandboxFacts) -> Self {
-        let facts = &resolved(facts);
+    /// The policy of these settings on this machine, and what it looked at. Changes nothing.
+    pub fn resolve(settings: &SandboxSettings, facts: &SandboxFacts) -> (Self, Looked) {
+        let look = Look::default();
+        (Self::with(settings, facts, &look), look.end())
+    }
+
+    fn with(settings: &SandboxSettings, facts: &SandboxFacts, look: &Look) -> Self {
+        let facts = &resolved(facts, look);
         let mut policy = Self {
             writable: Vec::new(),
             protected: Vec::new(),
             pinned: Vec::new(),
-            hidden: hidden(facts),
-            sockets: sockets(facts),
+            hidden: hidden(facts, look),
+            sockets: sockets(facts, look),
             network: settings.network,
             create: Vec::new(),
             warnings: settings.warnings.clone(),
         };
-        match refusal(&facts.workspace, facts) {
-            None => policy.allow_tree(&facts.workspace, WriteReason::Workspace),
+        match refusal(&facts.workspace, facts, look) {
+            None => policy.allow_tree(&facts.workspace, WriteReason::Workspace, look),
             Some(why) => policy.warnings.push(format!(
                 "the working directory {} {why}, so sandboxed commands cannot write there; work in a \
                  directory below it",
@@ -86,20 +92,20 @@ impl SandboxPolicy {
             policy.allow(temporary.clone(), WriteReason::Temporary);
         }
         for home in &facts.account_homes {
-            let (directories, locks) = caches_in(home);
+            let (directories, locks) = caches_in(home, look);
             for directory in directories {
-                if !directory.is_dir() {
+                if !look.is_dir(&directory) {
                     policy.create.push(directory.clone());
                 }
-                policy.allow(without_links(&directory), WriteReason::Cache);
+                policy.allow(without_links(&directory, look), WriteReason::Cache);
             }
             for lock in locks {
-                policy.allow(without_links(&lock), WriteReason::Cache);
+                policy.allow(without_links(&lock, look), WriteReason::Cache);
             }
         }
         for text in &settings.write {
-            match listed(text, facts) {
-                Ok(path) => policy.allow_tree(&path, WriteReason::Setting),
+            match listed(text, facts, look) {
+                Ok(path) => policy.allow_tree(&path, WriteReason::Setting, look),
                 Err(why) => policy
                     .warnings
                     .push(format!("terminal.sandbox_write: {text} {why}; left out")),
@@ -127,9 +133,9 @@ impl SandboxPolicy {
     }
 
     /// Allows a directory and what its repository needs.
-    fn allow_tree(&mut self, path: &Path, reason: WriteReason) {
+    fn allow_tree(&mut self, path: &Path, reason: WriteReason, look: &Look) {
         self.allow(path.to_owned(), reason);
-        let git = metadata_of(path);
+        let git = metadata_of(path, look);
         for path in git.writable {
             self.allow(path, WriteReason::Git);
         }
@@ -140,10 +146,10 @@ impl SandboxPolicy {
 }
 
 /// The facts without links. A path that is gone stays as it is.
-fn resolved(facts: &SandboxFacts) -> SandboxFacts {
+fn resolved(facts: &SandboxFacts, look: &Look) -> SandboxFacts {
     let all = |paths: &[PathBuf]| {
         let mut all: Vec<PathBuf> = Vec::new();
-        for path in paths.iter().map(|path| without_links(path)) {
+        for path in paths.iter().map(|path| without_links(path, look)) {
             if !all.contains(&path) {
                 all.push(path);
             }
@@ -151,8 +157,11 @@ fn resolved(facts: &SandboxFacts) -> SandboxFacts {
         all
     };
     SandboxFacts {
-        workspace: without_links(&facts.workspace),
-        temporary: facts.temporary.as_deref().map(without_links),
+        workspace: without_links(&facts.workspace, look),
+        temporary: facts
+            .temporary
+            .as_deref()
+            .map(|path| without_links(path, look)),
         account_homes: all(&facts.account_homes),
         hermes_homes: all(&facts.hermes_homes),
         ssh_agent: facts.ssh_agent.clone(),
@@ -160,12 +169,12 @@ fn resolved(facts: &SandboxFacts) -> SandboxFacts {
     }
 }
 
-fn without_links(path: &Path) -> PathBuf {
-    hermes_fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+fn without_links(path: &Path, look: &Look) -> PathBuf {
+    look.resolved(path).unwrap_or_else(|| path.to_owned())
 }
 
 /// A path of the setting, or why it is not allowed.
-fn listed(text: &str, facts: &SandboxFacts) -> Result<PathBuf, String> {
+fn listed(text: &str, facts: &SandboxFacts, look: &Look) -> Result<PathBuf, String> {
     let text = text.trim();
     let path = match (text.strip_prefix("~/"), facts.account_homes.first()) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -174,16 +183,18 @@ fn listed(text: &str, facts: &SandboxFacts) -> Result<PathBuf, String> {
     if !path.is_absolute() {
         return Err("is not an absolute path".to_owned());
     }
-    let path = hermes_fs::canonicalize(&path).map_err(|_| "does not exist".to_owned())?;
-    match refusal(&path, facts) {
+    let path = look
+        .resolved(&path)
+        .ok_or_else(|| "does not exist".to_owned())?;
+    match refusal(&path, facts, look) {
         Some(why) => Err(why),
         None => Ok(path),
     }
 }
 
 /// Why a resolved path can never be written by sandboxed commands: continues "it …".
-fn refusal(path: &Path, facts: &SandboxFacts) -> Option<String> {
-    if hermes_fs::symlink_metadata(path).is_err() {
+fn refusal(path: &Path, facts: &SandboxFacts, look: &Look) -> Option<String> {
+    if look.resolved(path).is_none() {
         return Some("does not exist".to_owned());
     }
     if path.parent().is_none() {

@@ -5,6 +5,15 @@ use hermes_fs::{create_dir_all, create_new, symlink};
 use super::*;
 use crate::sandbox::SandboxMode;
 
+fn settings(write: &[String]) -> SandboxSettings {
+    SandboxSettings {
+        mode: SandboxMode::On,
+        write: write.to_vec(),
+        network: Network::On,
+        warnings: Vec::new(),
+    }
+}
+
 struct World {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -46,22 +55,19 @@ impl World {
         self.root.join(name)
     }
 
-    fn policy(&self, workspace: &str, write: &[String]) -> SandboxPolicy {
-        let settings = SandboxSettings {
-            mode: SandboxMode::On,
-            write: write.to_vec(),
-            network: Network::On,
-            warnings: Vec::new(),
-        };
-        let facts = SandboxFacts {
+    fn facts(&self, workspace: &str) -> SandboxFacts {
+        SandboxFacts {
             workspace: self.path(workspace),
             temporary: None,
             account_homes: vec![self.path("home")],
             hermes_homes: vec![self.path("home/.hermes")],
             ssh_agent: None,
             is_root: false,
-        };
-        SandboxPolicy::resolve(&settings, &facts)
+        }
+    }
+
+    fn policy(&self, workspace: &str, write: &[String]) -> SandboxPolicy {
+        SandboxPolicy::resolve(&settings(write), &self.facts(workspace)).0
     }
 
     fn written(&self, policy: &SandboxPolicy) -> Vec<String> {
@@ -256,4 +262,47 @@ fn a_worktree_writes_to_its_repository_but_not_to_its_settings() {
             .iter()
             .any(|path| path.contains("main"))
     );
+}
+
+#[test]
+fn what_was_looked_at_tells_when_to_look_again() {
+    let world = World::new();
+    let (settings, facts) = (settings(&[]), world.facts("home/project"));
+    let changes: [(&str, fn(&World)); 6] = [
+        ("a private file came into being", |world| {
+            drop(create_new(&world.path("home/.pgpass"), 0o600).unwrap());
+        }),
+        ("a copy of one did", |world| {
+            drop(create_new(&world.path("home/.netrc.old"), 0o600).unwrap());
+        }),
+        ("a database did", |world| {
+            drop(create_new(&world.path("home/.hermes/new.db"), 0o600).unwrap());
+        }),
+        ("a toolchain was installed", |world| {
+            create_dir_all(&world.path("home/.gradle"), 0o755).unwrap();
+        }),
+        ("the workspace became a repository", |world| {
+            create_dir_all(&world.path("home/project/.git"), 0o755).unwrap();
+        }),
+        ("the repository got settings", |world| {
+            drop(create_new(&world.path("home/project/.git/config"), 0o600).unwrap());
+        }),
+    ];
+    for (what, change) in changes {
+        let (policy, mut looked) = SandboxPolicy::resolve(&settings, &facts);
+        assert!(looked.still_holds(), "before {what}");
+        change(&world);
+        assert!(!looked.still_holds(), "{what}");
+        assert_ne!(
+            SandboxPolicy::resolve(&settings, &facts).0,
+            policy,
+            "{what}"
+        );
+    }
+    // What does not matter does not count.
+    let (_, mut looked) = SandboxPolicy::resolve(&settings, &facts);
+    for name in ["home/notes", "home/project/made", "home/.hermes/notes"] {
+        drop(create_new(&world.path(name), 0o600).unwrap());
+        assert!(looked.still_holds(), "{name}");
+    }
 }

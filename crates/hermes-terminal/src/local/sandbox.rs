@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use hermes_fs::Staging;
-use hermes_policy::{SandboxFacts, SandboxPolicy, SandboxSettings};
+use hermes_policy::{Looked, SandboxFacts, SandboxPolicy, SandboxSettings};
 use hermes_proc::sandbox::{Enforcement, KernelSupport, Sandbox};
 
 use crate::background::{SandboxRequest, temporary_variables};
@@ -28,7 +28,27 @@ pub struct LocalSandbox {
 #[derive(Default)]
 struct State {
     temporary: Option<Staging>,
+    /// The policy with the temporary directory, and what it was resolved from.
+    resolved: Option<(SandboxPolicy, Looked)>,
     prepared: Option<Arc<Sandbox>>,
+}
+
+impl State {
+    /// What commands may do now. Looking at everything takes as long as a short command, so what is
+    /// still as it was is not looked at again.
+    fn policy(&mut self, sandbox: &LocalSandbox) -> &SandboxPolicy {
+        let known = self.resolved.take();
+        let known =
+            known.and_then(|(policy, mut looked)| looked.still_holds().then_some((policy, looked)));
+        let resolved = known.unwrap_or_else(|| {
+            let facts = SandboxFacts {
+                temporary: self.temporary.as_ref().map(|made| made.path().to_owned()),
+                ..sandbox.facts.clone()
+            };
+            SandboxPolicy::resolve(&sandbox.settings, &facts)
+        });
+        &self.resolved.insert(resolved).0
+    }
 }
 
 impl LocalSandbox {
@@ -55,16 +75,7 @@ impl LocalSandbox {
 
     /// What commands may do now. Changes nothing.
     pub fn policy(&self) -> SandboxPolicy {
-        let state = lock(&self.state);
-        self.resolve(state.temporary.as_ref().map(Staging::path))
-    }
-
-    fn resolve(&self, temporary: Option<&Path>) -> SandboxPolicy {
-        let facts = SandboxFacts {
-            temporary: temporary.map(Path::to_owned),
-            ..self.facts.clone()
-        };
-        SandboxPolicy::resolve(&self.settings, &facts)
+        lock(&self.state).policy(self).clone()
     }
 
     /// The sandbox for the next command; the error says why there is none.
@@ -76,16 +87,18 @@ impl LocalSandbox {
                 .and_then(|()| Staging::begin(&self.temp_directory, NAME))
                 .map_err(|error| format!("could not prepare the sandbox: {error}"))?;
             state.temporary = Some(made);
+            state.resolved = None;
         }
-        let policy = self.resolve(state.temporary.as_ref().map(Staging::path));
+        let policy = state.policy(self);
         let plan = policy.plan();
+        let create = policy.create.clone();
         if let Some(prepared) = &state.prepared
             && *prepared.plan() == plan
             && prepared.is_current()
         {
             return Ok(Arc::clone(prepared));
         }
-        for directory in &policy.create {
+        for directory in &create {
             // One that cannot be made cannot be made by the command either.
             if let Err(error) = hermes_fs::create_dir_all(directory, 0o755) {
                 tracing::debug!(%error, "a directory of the sandbox could not be made");
