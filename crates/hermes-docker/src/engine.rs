@@ -152,6 +152,13 @@ impl Engine {
         if let Some(known) = self.info.get() {
             return Ok(known);
         }
+        if let Some(version) = self.socket().and_then(EngineSocket::version) {
+            return Ok(self.info.get_or_init(|| EngineInfo {
+                binary: self.program.clone(),
+                kind: EngineKind::Docker,
+                version,
+            }));
+        }
         let answer = self.ask(&["version"], PROBE_LIMIT)?;
         if !answer.is_success() {
             return Err(unreachable_words(&answer.words).unwrap_or_else(|| {

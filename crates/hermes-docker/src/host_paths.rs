@@ -5,14 +5,14 @@
 //! translated, or the mount is left out.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::engine::{Engine, EngineKind};
 use super::mounts::translated;
+use super::queries::LOOK_LIMIT;
+use super::socket::EngineSocket;
 
-const LOOK_LIMIT: Duration = Duration::from_secs(10);
 /// Mount tables of busy hosts reach a megabyte.
 const TABLE_LIMIT: u64 = 8 * 1024 * 1024;
 
@@ -71,6 +71,10 @@ impl HostPaths {
 /// The mounts of our container as pairs of inside and outside.
 fn own_mounts(engine: &Engine, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
     own_names(root).into_iter().find_map(|name| {
+        let quick = engine.socket().and_then(|it| it.own_container(&name));
+        if let Some(known) = quick {
+            return mounts_of(&known?);
+        }
         let args = ["inspect", &name];
         read_mounts(
             &engine
@@ -82,7 +86,11 @@ fn own_mounts(engine: &Engine, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
 
 fn read_mounts(printed: &str) -> Option<Vec<(PathBuf, PathBuf)>> {
     let value: Value = serde_json::from_str(printed).ok()?;
-    let mounts = value.get(0)?.get("Mounts")?.as_array()?;
+    mounts_of(value.get(0)?)
+}
+
+fn mounts_of(container: &Value) -> Option<Vec<(PathBuf, PathBuf)>> {
+    let mounts = container.get("Mounts")?.as_array()?;
     let path = |mount: &Value, name: &str| {
         let text = mount
             .get(name)?
@@ -130,6 +138,13 @@ fn host_name(root: &Path) -> Option<String> {
 
 /// An engine that runs in our own container has our host name.
 fn engine_is_beside_us(engine: &Engine, root: &Path) -> bool {
+    let is_ours = |name: &str| host_name(root).as_deref() == Some(name.trim());
+    if let Some(host) = engine.socket().and_then(EngineSocket::host) {
+        return host
+            .get("Name")
+            .and_then(Value::as_str)
+            .is_some_and(is_ours);
+    }
     let format = match engine.info().map(|info| info.kind) {
         Ok(EngineKind::Podman) => "{{.Host.Hostname}}",
         Ok(EngineKind::Docker) => "{{.Name}}",
@@ -137,7 +152,7 @@ fn engine_is_beside_us(engine: &Engine, root: &Path) -> bool {
     };
     let args = ["info", "--format", format];
     let name = engine.demand("asking for the name of the host", &args, LOOK_LIMIT);
-    name.is_ok_and(|name| host_name(root).as_deref() == Some(name.trim()))
+    name.is_ok_and(|name| is_ours(&name))
 }
 
 #[cfg(test)]

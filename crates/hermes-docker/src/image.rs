@@ -35,10 +35,15 @@ pub(crate) fn is_here(engine: &Engine, image: &str) -> Result<bool> {
 }
 
 fn look(engine: &Engine, image: &str) -> Result<Option<bool>> {
+    let quick = engine.socket().and_then(|socket| socket.entry_point(image));
+    if let Some(known) = quick {
+        return Ok(known.map(|entry_point| is_s6(&entry_point)));
+    }
     let format = "{{json .Config.Entrypoint}}";
     let answer = engine.ask(&["image", "inspect", image, "--format", format], LOOK_LIMIT)?;
     if answer.is_success() {
-        return Ok(Some(is_s6(&answer.stdout)));
+        let entry_point = serde_json::from_str(answer.stdout.trim()).unwrap_or_default();
+        return Ok(Some(is_s6(&entry_point)));
     }
     match unreachable_words(&answer.words) {
         Some(error) => Err(error),
@@ -64,39 +69,38 @@ fn is_missing(answer: &Answer) -> bool {
 }
 
 /// Whether the entry point is the init of s6-overlay. Anything unreadable is an ordinary image.
-fn is_s6(printed: &str) -> bool {
-    let value: Option<Value> = serde_json::from_str(printed.trim()).ok();
-    let first = value.as_ref().and_then(|value| match value {
+fn is_s6(entry_point: &Value) -> bool {
+    let first = match entry_point {
         Value::Array(words) => words.first().and_then(Value::as_str),
         Value::String(word) => Some(word.as_str()),
         _ => None,
-    });
+    };
     first.is_some_and(|first| S6_INITS.contains(&first))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn only_the_init_of_s6_makes_an_s6_image() {
         for yes in [
-            r#"["/init"]"#,
-            "[\"/package/admin/s6-overlay/command/init\", \"x\"]\n",
-            r#""/init""#,
+            json!(["/init"]),
+            json!(["/package/admin/s6-overlay/command/init", "x"]),
+            json!("/init"),
         ] {
-            assert!(is_s6(yes), "{yes}");
+            assert!(is_s6(&yes), "{yes}");
         }
         for no in [
-            "null",
-            "",
-            "garbage",
-            "[]",
-            r#"["/bin/sh", "/init"]"#,
-            r#"["/initx"]"#,
-            "{}",
+            json!(null),
+            json!([]),
+            json!(["/bin/sh", "/init"]),
+            json!(["/initx"]),
+            json!({}),
         ] {
-            assert!(!is_s6(no), "{no}");
+            assert!(!is_s6(&no), "{no}");
         }
     }
 

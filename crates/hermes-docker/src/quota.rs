@@ -3,12 +3,12 @@
 //! Only some storage drivers on some file systems can. The engine is asked what it has; no container
 //! and no image is made to find out.
 
-use std::time::Duration;
+use serde_json::Value;
 
 use super::engine::EngineKind;
 use super::host::DockerHost;
-
-const LOOK_LIMIT: Duration = Duration::from_secs(10);
+use super::queries::LOOK_LIMIT;
+use super::socket::EngineSocket;
 
 /// Whether a limit of the disk is worth trying. Asked once; told once if not.
 pub(crate) fn is_worth_trying(host: &DockerHost) -> bool {
@@ -32,6 +32,10 @@ pub(crate) fn tell(host: &DockerHost, driver: &str) {
 }
 
 fn storage(host: &DockerHost) -> Option<(String, String)> {
+    if let Some(shown) = host.engine.socket().and_then(EngineSocket::host) {
+        let driver = shown.get("Driver")?.as_str()?.to_owned();
+        return Some((driver, backing_of(shown.get("DriverStatus")?)));
+    }
     let format = match host.engine.info().ok()?.kind {
         EngineKind::Docker => "{{.Driver}}\t{{json .DriverStatus}}",
         EngineKind::Podman => "{{.Store.GraphDriverName}}\t{{json .Store.GraphStatus}}",
@@ -41,16 +45,16 @@ fn storage(host: &DockerHost) -> Option<(String, String)> {
         .ask(&["info", "--format", format], LOOK_LIMIT)
         .ok()?;
     let (driver, status) = answer.stdout.trim().split_once('\t')?;
-    Some((driver.to_owned(), backing_of(status)))
+    let status: Value = serde_json::from_str(status).unwrap_or_default();
+    Some((driver.to_owned(), backing_of(&status)))
 }
 
 /// The backing file system: a list of pairs in Docker, a mapping in Podman.
-fn backing_of(status: &str) -> String {
+fn backing_of(status: &Value) -> String {
     const NAME: &str = "Backing Filesystem";
-    let value: serde_json::Value = serde_json::from_str(status).unwrap_or_default();
-    let of_map = value.get(NAME).and_then(|found| found.as_str());
+    let of_map = status.get(NAME).and_then(|found| found.as_str());
     let of_pairs = || {
-        value.as_array()?.iter().find_map(|pair| {
+        status.as_array()?.iter().find_map(|pair| {
             let is_it = pair.get(0)?.as_str() == Some(NAME);
             is_it.then(|| pair.get(1)?.as_str()).flatten()
         })
@@ -68,6 +72,8 @@ fn can_limit(driver: &str, backing: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -78,12 +84,11 @@ mod tests {
 
     #[test]
     fn the_backing_file_system_is_read_from_both_engines() {
-        assert_eq!(
-            backing_of(r#"[["Backing Filesystem","extfs"],["x","y"]]"#),
-            "extfs"
-        );
-        assert_eq!(backing_of(r#"{"Backing Filesystem":"xfs"}"#), "xfs");
-        assert_eq!(backing_of("garbage"), "");
-        assert_eq!(backing_of("[1, [2]]"), "");
+        let backing = |status: Value| backing_of(&status);
+        let pairs = json!([["Backing Filesystem", "extfs"], ["x", "y"]]);
+        assert_eq!(backing(pairs), "extfs");
+        assert_eq!(backing(json!({"Backing Filesystem": "xfs"})), "xfs");
+        assert_eq!(backing(Value::Null), "");
+        assert_eq!(backing(json!([1, [2]])), "");
     }
 }

@@ -124,6 +124,44 @@ impl EngineSocket {
             .collect()
     }
 
+    /// The version of a daemon that is Docker; `None` for any other.
+    pub(crate) fn version(&self) -> Option<String> {
+        let shown = self.get("/version")?;
+        let is_other = |part: &Value| part.to_string().contains("Podman");
+        if shown.get("Components").is_some_and(is_other) {
+            return None;
+        }
+        Some(shown.get("Version")?.as_str()?.to_owned())
+    }
+
+    /// The daemon's host and storage, as `info` prints them.
+    pub(crate) fn host(&self) -> Option<Value> {
+        self.get("/info")
+    }
+
+    /// The entry point of an image, if it is here: the outer `None` if the daemon does not say.
+    pub(crate) fn entry_point(&self, image: &str) -> Option<Option<Value>> {
+        let reply = self.exchange(&Request {
+            method: "GET",
+            path: &format!("/images/{}/json", escaped(image)),
+            body: None,
+            limit: LIMIT,
+        })?;
+        match reply.status {
+            200 => Some(Some(reply.json()?.pointer("/Config/Entrypoint")?.clone())),
+            404 => Some(None),
+            _ => None,
+        }
+    }
+
+    /// Our own container, if it is one of the daemon's: the outer `None` if it does not say.
+    pub(crate) fn own_container(&self, name: &str) -> Option<Option<Value>> {
+        match self.presence(name)? {
+            Presence::There(_) => Some(self.inspect(name)),
+            Presence::Missing => Some(None),
+        }
+    }
+
     /// What a container is, as `inspect` prints it.
     pub(crate) fn inspect(&self, reference: &str) -> Option<Value> {
         is_plain(reference).then_some(())?;

@@ -51,6 +51,34 @@ impl Daemon {
 }
 
 #[test]
+fn the_daemon_its_images_and_our_container_are_looked_at() {
+    let found = |body: &str| format!("HTTP/1.0 200 OK\r\n\r\n{body}");
+    let missing = "HTTP/1.0 404 Not Found\r\n\r\n{}";
+    let running = found(r#"{"State": {"Status": "running"}, "Mounts": []}"#);
+    let daemon = Daemon::answering(&[
+        &found(r#"{"Components": [{"Name": "Engine"}], "Version": "20.10.24"}"#),
+        &found(r#"{"Components": [{"Name": "Podman Engine"}], "Version": "4.3.1"}"#),
+        &found(r#"{"Config": {"Entrypoint": ["/init"]}}"#),
+        missing,
+        "HTTP/1.0 500 Oh\r\n\r\n{}",
+        missing,
+        &running,
+        &running,
+    ]);
+    let socket = daemon.socket();
+    assert_eq!(socket.version().as_deref(), Some("20.10.24"));
+    assert_eq!(socket.version(), None, "it does not speak for Podman");
+    let init = serde_json::json!(["/init"]);
+    assert_eq!(socket.entry_point("a/b:c"), Some(Some(init)));
+    assert_eq!(socket.entry_point("x"), Some(None));
+    assert_eq!(socket.entry_point("x"), None, "no answer is not an absence");
+    assert_eq!(socket.own_container("vm"), Some(None));
+    let ours = socket.own_container("vm").unwrap().unwrap();
+    assert_eq!(ours["Mounts"], serde_json::json!([]));
+    assert_eq!(daemon.asked()[2], "GET /images/a%2Fb%3Ac/json HTTP/1.0");
+}
+
+#[test]
 fn lists_and_looks_are_read() {
     let daemon = Daemon::answering(&[
         "HTTP/1.0 200 OK\r\nContent-Type: \
