@@ -194,6 +194,12 @@ vars! {
     TZ;
     /// Kind of the terminal; `dumb` means no colour.
     TERM;
+    /// Locale, before `LC_CTYPE` and `LANG`; one without UTF-8 makes signs on the screen ASCII.
+    LC_ALL;
+    /// Locale of characters, before `LANG`.
+    LC_CTYPE;
+    /// Locale.
+    LANG;
     /// Debug builds only: the process ends itself at its n-th write, to test crash safety.
     HERMES_TEST_KILL_AT_WRITE;
     /// `auto`, `on` or `off`: whether commands run in the kernel's sandbox, instead of

@@ -166,7 +166,7 @@ impl ProgramCall {
         self.wrapped(words)
     }
 
-    fn wrapped<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn wrapped<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         self.wrapper.extend(words.into_iter().map(OsString::from));
         self
     }

@@ -22,6 +22,7 @@ mod links;
 mod lists;
 mod notify;
 mod open;
+mod prioritize;
 mod promote;
 #[cfg(test)]
 mod query_plans_tests;

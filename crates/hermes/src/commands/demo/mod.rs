@@ -122,7 +122,7 @@ fn in_lines(run: &mut DemoRun<'_>, context: &Context) -> Result<End> {
         let is_over = run.step()?;
         let seconds = run.elapsed().as_secs_f64();
         for message in run.messages()? {
-            context.line(format!("{seconds:5.1} s  {message}"))?;
+            context.line(told(seconds, &message))?;
         }
         if is_over {
             return Ok(End::Over);
@@ -137,19 +137,27 @@ fn in_lines(run: &mut DemoRun<'_>, context: &Context) -> Result<End> {
     }
 }
 
-/// The live board, while the demo runs behind it.
+fn told(seconds: f64, message: &str) -> String {
+    format!("{seconds:5.1} s  {message}")
+}
+
+/// The live board, while the demo runs behind it and tells its story below.
 fn on_screen(run: &mut DemoRun<'_>, context: &Context) -> Result<End> {
-    let watched = Kanban::of(context).open()?;
+    let mut watched = Kanban::of(context).open()?;
     let mut over_since: Option<Instant> = None;
     let mut too_long = false;
     let mut next = Instant::now();
-    let left = accompany(&watched, &mut || {
+    let left = accompany(&mut watched, &mut |story| {
         if over_since.is_none() && Instant::now() >= next {
             next = Instant::now() + PAUSE;
             if run.step()? {
                 over_since = Some(Instant::now());
             }
             too_long = run.elapsed() > MOST;
+            let seconds = run.elapsed().as_secs_f64();
+            for message in run.messages()? {
+                story.push(told(seconds, &message));
+            }
         }
         let seen_enough = over_since.is_some_and(|since| since.elapsed() > LAST_LOOK);
         Ok(if seen_enough || too_long {

@@ -56,7 +56,11 @@ pub(super) fn reassign(args: &ReassignArgs, kanban: &Kanban<'_>) -> Result<()> {
 }
 
 /// Terminates the worker of a card, if it runs on this machine, and makes the card ready.
-fn reclaim_card(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
+pub(super) fn reclaim_card(
+    session: &mut BoardSession<'_>,
+    id: &TaskId,
+    reason: Option<&str>,
+) -> Result<()> {
     let mut dispatcher = session.dispatcher(&DispatchFlags::default());
     let orphans = OrphanSweep::new(session);
     dispatcher.workers.after_loss = orphans.after_loss();

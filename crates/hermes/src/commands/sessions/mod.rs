@@ -17,6 +17,7 @@ mod search;
 mod stats;
 mod times;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use hermes_session::{SessionId, SessionStore};
@@ -24,7 +25,7 @@ use hermes_session::{SessionId, SessionStore};
 use super::{exit, help};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::{confirm, one_line};
+use crate::ui::{confirm, one_line, visible};
 
 /// Titles that a message shows.
 const SHOWN_TITLE: usize = 60;
@@ -89,6 +90,18 @@ fn named(store: Option<SessionStore>, name: &str) -> Result<(SessionStore, Sessi
     };
     let id = store.find(name)?;
     Ok((store, id))
+}
+
+/// A session of a home as text for people, secrets masked.
+pub(in crate::commands) fn transcript(
+    context: &Context,
+    home: &Path,
+    name: &str,
+) -> Result<String> {
+    let (store, id) = named(SessionStore::open_read_only(home)?, name)?;
+    let session = export::redacted(store.export(&id)?, &context.redactor());
+    let text = export_formats::Format::Markdown.session(&session, None);
+    Ok(visible(&text))
 }
 
 /// Asks before something is lost. Without a terminal nobody can be asked, and `--yes` must say it.

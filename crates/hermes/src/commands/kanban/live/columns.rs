@@ -95,6 +95,28 @@ impl Snapshot {
             .filter(|column| !column.cards.is_empty() || ALWAYS.contains(&column.status))
     }
 
+    /// The same columns with the cards that contain this text, however it is written.
+    pub(super) fn containing(&self, text: &str) -> Vec<Column> {
+        let wanted = text.trim().to_lowercase();
+        if wanted.is_empty() {
+            return self.shown().cloned().collect();
+        }
+        let matches = |card: &&LinkedTask| {
+            let task = &card.task;
+            let who = format!("@{}", assignee(task, ""));
+            [task.id.as_str(), task.title.as_str(), who.as_str()]
+                .iter()
+                .any(|field| field.to_lowercase().contains(&wanted))
+        };
+        self.shown()
+            .map(|column| Column {
+                status: column.status,
+                total: column.total,
+                cards: column.cards.iter().filter(matches).cloned().collect(),
+            })
+            .collect()
+    }
+
     /// The board as text, for pipes and files: one heading a column, one line a card.
     pub(super) fn text(&self) -> String {
         let mut out = format!("Board: {}\n", self.board);

@@ -1,9 +1,9 @@
-//! Keys: bytes of the terminal in, commands out.
+//! Keys: bytes of the terminal in, keys out.
 
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 
-/// A command given by a key.
+/// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Up,
@@ -14,10 +14,14 @@ pub(super) enum Key {
     PageDown,
     First,
     Last,
-    Open,
-    Back,
-    Refresh,
-    Leave,
+    Enter,
+    Escape,
+    Backspace,
+    /// Ctrl-C or Ctrl-D, which arrive as characters here.
+    Interrupt,
+    /// Ctrl-Z, likewise.
+    Suspend,
+    Char(char),
 }
 
 /// Sequences that terminals send for keys without a character.
@@ -43,6 +47,8 @@ const SEQUENCES: [(&[u8], Key); 16] = [
 /// The keyboard of the terminal.
 #[derive(Debug, Default)]
 pub(super) struct Keyboard {
+    /// The beginning of a character whose rest has not come yet.
+    begun: Vec<u8>,
     over: bool,
 }
 
@@ -56,7 +62,13 @@ impl Keyboard {
                 self.over = true;
                 Ok(Vec::new())
             }
-            Ok(count) => Ok(keys(bytes.get(..count).unwrap_or_default())),
+            Ok(count) => {
+                self.begun
+                    .extend_from_slice(bytes.get(..count).unwrap_or_default());
+                let (keys, rest) = keys(&self.begun);
+                self.begun = rest.to_vec();
+                Ok(keys)
+            }
             Err(Errno::INTR | Errno::AGAIN) => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
@@ -68,13 +80,18 @@ impl Keyboard {
     }
 }
 
-/// A terminal sends a sequence in one piece; an escape by itself is the key of that name.
-fn keys(mut bytes: &[u8]) -> Vec<Key> {
+/// A terminal sends a sequence in one piece; an escape by itself is the key of that name. Returns the
+/// keys and the bytes of a character that is not complete.
+fn keys(mut bytes: &[u8]) -> (Vec<Key>, &[u8]) {
     let mut found = Vec::new();
     while let Some((first, rest)) = bytes.split_first() {
         if *first != 0x1b {
-            found.extend(plain(*first));
-            bytes = rest;
+            let length = length_of_character(*first);
+            let Some(character) = bytes.get(..length) else {
+                return (found, bytes);
+            };
+            found.extend(plain(character));
+            bytes = bytes.get(length..).unwrap_or_default();
             continue;
         }
         let sequence = SEQUENCES
@@ -86,7 +103,7 @@ fn keys(mut bytes: &[u8]) -> Vec<Key> {
                 bytes = bytes.get(sequence.len()..).unwrap_or_default();
             }
             None if rest.is_empty() => {
-                found.push(Key::Back);
+                found.push(Key::Escape);
                 bytes = rest;
             }
             // A key nobody asked for: its sequence ends with a letter or a tilde.
@@ -99,26 +116,30 @@ fn keys(mut bytes: &[u8]) -> Vec<Key> {
             }
         }
     }
-    found
+    (found, bytes)
 }
 
-fn plain(byte: u8) -> Option<Key> {
-    Some(match byte {
-        b'k' => Key::Up,
-        b'j' => Key::Down,
-        b'h' => Key::Left,
-        b'l' | b'\t' => Key::Right,
-        b'g' => Key::First,
-        b'G' => Key::Last,
-        b'b' => Key::PageUp,
-        b'f' => Key::PageDown,
-        b'\r' | b'\n' | b' ' => Key::Open,
-        b'r' => Key::Refresh,
-        // Ctrl-C and Ctrl-D arrive as characters here.
-        b'q' | 0x03 | 0x04 => Key::Leave,
-        0x7f => Key::Back,
-        _ => return None,
-    })
+/// Bytes of a character that begins like this.
+fn length_of_character(first: u8) -> usize {
+    match first {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    }
+}
+
+fn plain(character: &[u8]) -> Option<Key> {
+    match character {
+        [b'\r' | b'\n'] => Some(Key::Enter),
+        [0x03 | 0x04] => Some(Key::Interrupt),
+        [0x1a] => Some(Key::Suspend),
+        [0x7f | 0x08] => Some(Key::Backspace),
+        _ => {
+            let character = std::str::from_utf8(character).ok()?.chars().next()?;
+            (!character.is_control() || character == '\t').then_some(Key::Char(character))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -126,13 +147,31 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    fn all(bytes: &[u8]) -> Vec<Key> {
+        keys(bytes).0
+    }
+
     #[test]
-    fn letters_and_sequences_are_commands() {
-        assert_eq!(keys(b"jk"), [Key::Down, Key::Up]);
-        assert_eq!(keys(b"\x1b[A\x1bOBq"), [Key::Up, Key::Down, Key::Leave]);
-        assert_eq!(keys(b"\x1b"), [Key::Back]);
-        assert_eq!(keys(b"\x1b[5~\x1b[1;5Cj"), [Key::PageUp, Key::Down]);
-        assert_eq!(keys("ä\u{0}x".as_bytes()), []);
-        assert_eq!(keys(b"\x1b["), []);
+    fn letters_and_sequences_are_keys() {
+        assert_eq!(all(b"jk"), [Key::Char('j'), Key::Char('k')]);
+        let mixed = [Key::Up, Key::Down, Key::Char('q')];
+        assert_eq!(all(b"\x1b[A\x1bOBq"), mixed);
+        assert_eq!(all(b"\x1b"), [Key::Escape]);
+        let unknown = [Key::PageUp, Key::Char('j')];
+        assert_eq!(all(b"\x1b[5~\x1b[1;5Cj"), unknown);
+        let special = [Key::Enter, Key::Interrupt, Key::Suspend, Key::Backspace];
+        assert_eq!(all(b"\r\x03\x1a\x7f"), special);
+        assert_eq!(all(b"\x1b["), []);
+    }
+
+    #[test]
+    fn a_character_in_two_pieces_is_one() {
+        let (found, rest) = keys(b"a\xc3");
+        assert_eq!((found, rest), (vec![Key::Char('a')], &b"\xc3"[..]));
+        assert_eq!(
+            all("ä日\u{0}".as_bytes()),
+            [Key::Char('ä'), Key::Char('日')]
+        );
+        assert_eq!(all(b"\xff\xfex"), [Key::Char('x')]);
     }
 }

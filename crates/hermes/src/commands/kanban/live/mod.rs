@@ -1,8 +1,11 @@
 //! `hermes kanban board`: the whole board on the terminal, kept up to date; printed once where there
 //! is no terminal.
 
+mod actions;
 mod columns;
+mod glyphs;
 mod keys;
+mod reading;
 mod render;
 mod screen;
 mod view;
@@ -11,18 +14,18 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_board::model::TaskId;
+use hermes_config::vars;
 use hermes_proc::{EndSignal, first_readable};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::isatty;
 
 use super::session::{BoardSession, Kanban};
-use super::show;
 use crate::commands::exit;
 use crate::error::Result;
 use crate::signal_watch::listen_for_signals;
 use columns::{Choice, Snapshot};
-use keys::{Key, Keyboard};
+use keys::Keyboard;
+use reading::{Reading, Subject};
 use screen::Screen;
 use view::{Step, View};
 
@@ -48,7 +51,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
-    let session = kanban.open()?;
+    let mut session = kanban.open()?;
     let choice = Choice {
         assignee: args.assignee.clone(),
         tenant: args.tenant.clone(),
@@ -56,10 +59,11 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
     if args.json {
         return exit(kanban.json(&Snapshot::take(&session, &choice)?));
     }
-    if args.once || !isatty(stdin()) || !isatty(stdout()) {
+    let is_dumb = kanban.env.text(&vars::TERM) == Some("dumb");
+    if args.once || is_dumb || !isatty(stdin()) || !isatty(stdout()) {
         return exit(kanban.out(&Snapshot::take(&session, &choice)?.text()));
     }
-    let signal = live(&session, &choice, PAUSE, &mut || Ok(Looking::On))?;
+    let signal = live(&mut session, &choice, PAUSE, &mut |_| Ok(Looking::On))?;
     Ok(match signal {
         None | Some(EndSignal::Interrupt) => ExitCode::SUCCESS,
         Some(other) => ExitCode::from(other.exit_code()),
@@ -73,22 +77,24 @@ pub(in crate::commands) enum Looking {
     Enough,
 }
 
+/// Work behind the board, which adds lines to the story below it.
+pub(in crate::commands) type Meanwhile<'m> = &'m mut dyn FnMut(&mut Vec<String>) -> Result<Looking>;
+
 /// Shows the whole board while `meanwhile` does its work, many times a second; returns the signal
-/// that
-/// ended it.
+/// that ended it.
 pub(in crate::commands) fn accompany(
-    session: &BoardSession<'_>,
-    meanwhile: &mut dyn FnMut() -> Result<Looking>,
+    session: &mut BoardSession<'_>,
+    meanwhile: Meanwhile<'_>,
 ) -> Result<Option<EndSignal>> {
     live(session, &Choice::default(), SHORT_PAUSE, meanwhile)
 }
 
 /// Shows the board until the user leaves it.
 fn live(
-    session: &BoardSession<'_>,
+    session: &mut BoardSession<'_>,
     choice: &Choice,
     pause: Duration,
-    meanwhile: &mut dyn FnMut() -> Result<Looking>,
+    meanwhile: Meanwhile<'_>,
 ) -> Result<Option<EndSignal>> {
     let signals = listen_for_signals()?;
     let mut view = View::of(Snapshot::take(session, choice)?);
@@ -99,22 +105,33 @@ fn live(
         let size = Screen::size();
         view.fit(size);
         screen.draw(&render::of(&view, size))?;
-        if meanwhile()? == Looking::Enough {
+        if meanwhile(&mut view.story)? == Looking::Enough {
             return Ok(None);
         }
         let ready = first_readable(&[signals.as_fd(), stdin()], Some(pause))?;
         if let Some(signal) = signals.take() {
             return Ok(Some(signal));
         }
+        let mut is_changed = false;
         if ready == Some(1) {
             for key in keyboard.read()? {
                 match view.press(key) {
                     Step::Stay => {}
-                    Step::Open(id) => view.open(details(session, &id)),
+                    Step::Refresh => is_changed = true,
+                    Step::Suspend => screen.suspend()?,
                     Step::Leave => return Ok(None),
-                }
-                if key == Key::Refresh {
-                    view.replace(Snapshot::take(session, choice)?);
+                    Step::Open(subject) => {
+                        let text = actions::text_of(session, &subject);
+                        view.reading = Some(Reading::new(subject, &text));
+                        view.fit(size);
+                    }
+                    Step::Act(id, action) => {
+                        match actions::act(session, &id, &action) {
+                            Ok(done) => view.tell(done, false),
+                            Err(error) => view.tell(error.message, true),
+                        }
+                        is_changed = true;
+                    }
                 }
             }
             if keyboard.is_over() {
@@ -123,19 +140,17 @@ fn live(
         }
         // In this order: what is written after the look at the number is found next time.
         let now = session.store.data_version()?;
-        if now != seen {
-            seen = now;
+        is_changed |= now != seen;
+        seen = now;
+        if is_changed {
             view.replace(Snapshot::take(session, choice)?);
-            if let Some(id) = view.opened().cloned() {
-                view.open(details(session, &id));
+        }
+        if let Some(reading) = &mut view.reading {
+            let is_log = matches!(reading.subject, Subject::Log(_));
+            if is_log || (is_changed && reading.subject != Subject::Help) {
+                let text = actions::text_of(session, &reading.subject);
+                reading.renew(&text);
             }
         }
     }
-}
-
-/// A card with everything that belongs to it, as `show` prints it.
-fn details(session: &BoardSession<'_>, id: &TaskId) -> view::Details {
-    // A card that was deleted a moment ago leaves a sentence about that.
-    let text = show::text(session, id, None).unwrap_or_else(|error| error.message);
-    view::Details::new(id.clone(), &text)
 }

@@ -3,14 +3,16 @@
 use std::io::{Stdout, Write};
 
 use crossterm::cursor::{Hide, MoveTo, Show};
-use crossterm::style::{Attribute, Print, SetAttribute};
+use crossterm::style::{Attribute, Color, Print, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{execute, queue};
 use hermes_config::{Environment, vars};
+use rustix::process::{Signal, getpid, kill_process};
 
-use super::render::{Emphasis, Line};
+use super::glyphs::{Glyphs, in_ascii};
+use super::render::{Emphasis, Line, Piece, Tone};
 use super::view::Size;
 
 /// Assumed size of a terminal that does not report its own.
@@ -22,8 +24,9 @@ const USUAL: Size = Size {
 /// The alternate screen.
 pub(super) struct Screen {
     out: Stdout,
-    /// Whether faint text is shown as such; what is chosen always stands out.
-    faint: bool,
+    /// Whether faint text and colours are shown; what is chosen always stands out.
+    is_coloured: bool,
+    glyphs: Glyphs,
     /// What is on it.
     shown: Vec<Line>,
     size: Option<Size>,
@@ -35,12 +38,24 @@ impl Screen {
         // From here on dropping it gives the terminal back.
         let mut screen = Self {
             out: std::io::stdout(),
-            faint: !env.is_set(&vars::NO_COLOR),
+            is_coloured: !env.is_set(&vars::NO_COLOR),
+            glyphs: Glyphs::of(env),
             shown: Vec::new(),
             size: None,
         };
         execute!(screen.out, EnterAlternateScreen, Hide)?;
         Ok(screen)
+    }
+
+    /// Gives the terminal back, stops this program as Ctrl-Z does, and takes the terminal again when
+    /// it goes on.
+    pub(super) fn suspend(&mut self) -> std::io::Result<()> {
+        execute!(self.out, Show, LeaveAlternateScreen)?;
+        disable_raw_mode()?;
+        kill_process(getpid(), Signal::TSTP)?;
+        enable_raw_mode()?;
+        self.size = None;
+        execute!(self.out, EnterAlternateScreen, Hide)
     }
 
     pub(super) fn size() -> Size {
@@ -68,20 +83,31 @@ impl Screen {
             let row = u16::try_from(row).unwrap_or(u16::MAX);
             queue!(self.out, MoveTo(0, row), Clear(ClearType::CurrentLine))?;
             for piece in line {
-                let attribute = match piece.emphasis {
-                    Emphasis::Plain => None,
-                    Emphasis::Strong => Some(Attribute::Bold),
-                    Emphasis::Faint => self.faint.then_some(Attribute::Dim),
-                    Emphasis::Chosen => Some(Attribute::Reverse),
-                };
-                if let Some(attribute) = attribute {
-                    queue!(self.out, SetAttribute(attribute))?;
-                }
-                queue!(self.out, Print(&piece.text), SetAttribute(Attribute::Reset))?;
+                self.put(piece)?;
             }
         }
         self.shown = lines.to_vec();
         self.out.flush()
+    }
+
+    fn put(&mut self, piece: &Piece) -> std::io::Result<()> {
+        let attribute = match piece.emphasis {
+            Emphasis::Plain => None,
+            Emphasis::Strong => Some(Attribute::Bold),
+            Emphasis::Faint => self.is_coloured.then_some(Attribute::Dim),
+            Emphasis::Chosen => Some(Attribute::Reverse),
+        };
+        if let Some(attribute) = attribute {
+            queue!(self.out, SetAttribute(attribute))?;
+        }
+        if let Some(tone) = piece.tone.filter(|_| self.is_coloured) {
+            queue!(self.out, SetForegroundColor(colour(tone)))?;
+        }
+        match self.glyphs {
+            Glyphs::All => queue!(self.out, Print(&piece.text))?,
+            Glyphs::Ascii => queue!(self.out, Print(in_ascii(&piece.text)))?,
+        }
+        queue!(self.out, SetAttribute(Attribute::Reset))
     }
 }
 
@@ -90,5 +116,15 @@ impl Drop for Screen {
         // A terminal that is gone needs nothing.
         drop(execute!(self.out, Show, LeaveAlternateScreen));
         drop(disable_raw_mode());
+    }
+}
+
+fn colour(tone: Tone) -> Color {
+    match tone {
+        Tone::Good => Color::DarkGreen,
+        Tone::Busy => Color::DarkYellow,
+        Tone::Bad => Color::DarkRed,
+        Tone::Next => Color::DarkCyan,
+        Tone::Asking => Color::DarkMagenta,
     }
 }
