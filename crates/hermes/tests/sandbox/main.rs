@@ -11,6 +11,7 @@
 
 mod attempts;
 mod escapes;
+mod own_memory;
 mod policy;
 mod work;
 mod world;
