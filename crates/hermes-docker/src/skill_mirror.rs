@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::Kind;
+use hermes_fs::{Directory, Kind};
 
 use super::labels::short_hash;
 
@@ -24,12 +24,13 @@ pub(crate) fn mirror_of(home: &Path, tree: &Path) -> PathBuf {
 
 /// What to mount for a tree: itself, or a fresh copy if it holds links.
 pub(crate) fn mountable(home: &Path, tree: &Path) -> hermes_fs::Result<PathBuf> {
-    if !holds_link(tree, DEEPEST)? {
+    let opened = Directory::open(tree)?;
+    if !holds_link(&opened, DEEPEST)? {
         return Ok(tree.to_owned());
     }
     let mirror = mirror_of(home, tree);
     hermes_fs::create_dir_all(&mirror, 0o700)?;
-    refresh(tree, &mirror, DEEPEST)?;
+    refresh(&opened, &Directory::open(&mirror)?, DEEPEST)?;
     Ok(mirror)
 }
 
@@ -37,16 +38,18 @@ pub(crate) fn mountable(home: &Path, tree: &Path) -> hermes_fs::Result<PathBuf> 
 pub(crate) fn refresh_if_copied(home: &Path, tree: &Path) -> hermes_fs::Result<()> {
     let mirror = mirror_of(home, tree);
     if mirror.is_dir() {
-        refresh(tree, &mirror, DEEPEST)?;
+        refresh(&Directory::open(tree)?, &Directory::open(&mirror)?, DEEPEST)?;
     }
     Ok(())
 }
 
-fn holds_link(directory: &Path, depth: usize) -> hermes_fs::Result<bool> {
-    for entry in hermes_fs::read_dir(directory)? {
+fn holds_link(directory: &Directory, depth: usize) -> hermes_fs::Result<bool> {
+    for entry in directory.entries()? {
         let found = match entry.kind {
             Kind::Symlink => true,
-            Kind::Dir if depth > 0 => holds_link(&entry.path, depth - 1)?,
+            Kind::Dir if depth > 0 => {
+                holds_link(&directory.directory(Path::new(&entry.name))?, depth - 1)?
+            }
             Kind::Dir | Kind::File | Kind::Special => false,
         };
         if found {
@@ -56,34 +59,34 @@ fn holds_link(directory: &Path, depth: usize) -> hermes_fs::Result<bool> {
     Ok(false)
 }
 
-fn refresh(from: &Path, to: &Path, depth: usize) -> hermes_fs::Result<()> {
+fn refresh(from: &Directory, to: &Directory, depth: usize) -> hermes_fs::Result<()> {
     let mut wanted = BTreeSet::new();
-    for entry in hermes_fs::read_dir(from)? {
-        let target = to.join(&entry.name);
+    for entry in from.entries()? {
+        let name = Path::new(&entry.name);
         match entry.kind {
             Kind::Dir if depth > 0 => {
-                if hermes_fs::symlink_metadata(&target).is_ok_and(|meta| !meta.is_dir()) {
-                    hermes_fs::remove_file(&target)?;
+                if to.metadata(name).is_ok_and(|meta| !meta.is_dir()) {
+                    to.remove_file(name)?;
                 }
-                hermes_fs::create_dir_all(&target, 0o700)?;
-                refresh(&entry.path, &target, depth - 1)?;
+                let below = to.create_directories(name, 0o700)?;
+                refresh(&from.directory(name)?, &below, depth - 1)?;
             }
-            Kind::File => copy_if_changed(&entry.path, &target)?,
+            Kind::File => copy_if_changed(from, to, name)?,
             Kind::Dir | Kind::Symlink | Kind::Special => continue,
         }
         wanted.insert(entry.name);
     }
-    for entry in hermes_fs::read_dir(to)? {
+    for entry in to.entries()? {
         if !wanted.contains(&entry.name) {
-            hermes_fs::remove_tree(&entry.path)?;
+            to.remove_tree(Path::new(&entry.name))?;
         }
     }
     Ok(())
 }
 
-fn copy_if_changed(from: &Path, to: &Path) -> hermes_fs::Result<()> {
-    let source = hermes_fs::symlink_metadata(from)?;
-    if let Ok(copy) = hermes_fs::symlink_metadata(to) {
+fn copy_if_changed(from: &Directory, to: &Directory, name: &Path) -> hermes_fs::Result<()> {
+    let source = from.metadata(name)?;
+    if let Ok(copy) = to.metadata(name) {
         // The copy is made after the source was written: an older copy is out of date.
         let fresh = copy.is_file()
             && copy.size() == source.size()
@@ -91,14 +94,14 @@ fn copy_if_changed(from: &Path, to: &Path) -> hermes_fs::Result<()> {
         if fresh {
             return Ok(());
         }
-        hermes_fs::remove_tree(to)?;
+        to.remove_tree(name)?;
     }
     let mode = if source.mode() & 0o100 == 0 {
         0o600
     } else {
         0o700
     };
-    hermes_fs::copy_file(from, to, mode).map(drop)
+    from.copy_file(name, to, name, mode).map(drop)
 }
 
 #[cfg(test)]

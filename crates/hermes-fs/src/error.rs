@@ -35,8 +35,10 @@ pub enum Error {
         path: PathBuf,
         waited: Duration,
     },
-    #[error("{} is a symbolic link; refusing to write through it", path.display())]
+    #[error("{} is a symbolic link; refusing to go through it", path.display())]
     SymlinkInPath { path: PathBuf },
+    #[error("{} is not a directory of this user alone", path.display())]
+    NotOurs { path: PathBuf },
 }
 
 impl Error {
@@ -71,7 +73,8 @@ impl Error {
             | Self::NotUtf8 { path, .. }
             | Self::AlreadyExists { path }
             | Self::LockTimeout { path, .. }
-            | Self::SymlinkInPath { path } => path,
+            | Self::SymlinkInPath { path }
+            | Self::NotOurs { path } => path,
         }
     }
 
@@ -122,6 +125,7 @@ impl Error {
             Self::AlreadyExists { .. } => return None,
             Self::LockTimeout { .. } => "wait for the other command to finish, then try again",
             Self::SymlinkInPath { .. } => "replace the link by the directory it points to",
+            Self::NotOurs { .. } => "remove it, or take the right to write in it from others",
         };
         Some(fixed.to_owned())
     }

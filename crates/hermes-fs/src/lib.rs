@@ -9,6 +9,7 @@
 mod atomic;
 mod confine;
 mod copy;
+mod directory;
 mod entry;
 mod error;
 pub mod fault;
@@ -16,18 +17,20 @@ mod lock;
 mod mutate;
 mod random;
 mod read;
+mod remove;
 mod staging;
 mod tar_member;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
 pub use confine::{UnsafePath, confined_relative, join_without_symlinks, without_dots};
-pub use copy::{copy_file, copy_tree};
+pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
+pub use directory::Directory;
 pub use entry::{Entry, Kind, read_dir, walk};
 pub use error::{Error, Result, describe};
 pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
-    chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, remove_tree,
-    rename, rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
+    chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, rename,
+    rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
     sync_filesystem, touch,
 };
 pub use random::{hex, random_hex};
@@ -35,5 +38,6 @@ pub use read::{
     canonicalize, exists_no_follow, metadata, open, open_append, open_regular, read_capped,
     read_link, read_optional, read_text_capped, symlink_metadata,
 };
+pub use remove::remove_tree;
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};

@@ -4,14 +4,10 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-use rustix::fs::{CWD, RenameFlags};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
 
-use crate::{Error, Kind, Result, fault, read_dir, symlink_metadata};
-
-/// Tries of [`remove_tree`], for a directory that someone is still writing to.
-const REMOVE_TRIES: u32 = 3;
+use crate::{Error, Result, fault};
 
 /// Creates one directory that must not exist yet, with exactly this mode.
 pub fn create_dir(path: &Path, mode: u32) -> Result<()> {
@@ -20,7 +16,12 @@ pub fn create_dir(path: &Path, mode: u32) -> Result<()> {
         .mode(mode & 0o700)
         .create(path)
         .map_err(Error::create("create the directory", path))?;
-    set_mode(path, mode)
+    fault::point();
+    // Not by its name, which may be a link by now where others can write.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+        .and_then(|directory| rustix::fs::fchmod(directory, Mode::from_raw_mode(mode)))
+        .map_err(|errno| Error::io("set the mode of", path)(errno.into()))
 }
 
 /// Creates a directory and its missing ancestors, each new one with this mode. An existing
@@ -161,51 +162,6 @@ pub fn remove_file_if_present(path: &Path) -> Result<bool> {
         Err(error) if error.is_not_found() => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Removes a directory tree or a file, whichever it is; links inside are removed, not followed.
-///
-/// Directories without write permission get it first. A directory that fills up again while it is
-/// removed is tried three times.
-pub fn remove_tree(path: &Path) -> Result<()> {
-    let mut attempt = 1;
-    loop {
-        match remove_once(path) {
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error)
-                if error.io_kind() == Some(std::io::ErrorKind::DirectoryNotEmpty)
-                    && attempt < REMOVE_TRIES =>
-            {
-                std::thread::sleep(Duration::from_millis(300) * attempt);
-                attempt += 1;
-            }
-            other => return other,
-        }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-fn remove_once(path: &Path) -> Result<()> {
-    let meta = symlink_metadata(path)?;
-    if !meta.is_dir() {
-        return remove_file(path);
-    }
-    if meta.permissions().mode() & 0o700 != 0o700 {
-        set_mode(path, 0o700)?;
-    }
-    for entry in read_dir(path)? {
-        let removed = match entry.kind {
-            Kind::Dir => remove_once(&entry.path),
-            Kind::File | Kind::Symlink | Kind::Special => remove_file(&entry.path),
-        };
-        match removed {
-            // Gone already: that is what we wanted.
-            Err(error) if error.is_not_found() => {}
-            other => other?,
-        }
-    }
-    fault::point();
-    std::fs::remove_dir(path).map_err(Error::io("remove", path))
 }
 
 /// Makes renames and creations in a directory durable.

@@ -9,9 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{
-    Error, Kind, Result, create_dir, read_dir, remove_tree, rename_exclusive, symlink_metadata,
-};
+use crate::{Directory, Error, Kind, Result, create_dir, remove_tree, rename_exclusive};
 
 /// Between the name and the pid of its maker in the name of a directory under construction.
 const INFIX: &str = ".tmp-";
@@ -47,7 +45,7 @@ impl Staging {
                 Err(error) if error.is_not_found() && parent.is_dir() => continue,
                 Err(error) => return Err(error),
             }
-            match Claim::on(&path) {
+            match Claim::on_path(&path) {
                 Claim::Held(lock) => {
                     return Ok(Self {
                         path: Some(path),
@@ -86,12 +84,12 @@ impl Staging {
     /// Removes what crashed builders of `.<name_prefix>….tmp-<pid>` left in `parent`. What
     /// is being built stays.
     pub fn sweep(parent: &Path, name_prefix: &str) -> Result<()> {
-        let entries = match read_dir(parent) {
-            Ok(entries) => entries,
+        let parent = match Directory::open(parent) {
+            Ok(parent) => parent,
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(error),
         };
-        for entry in entries {
+        for entry in parent.entries()? {
             let name = entry.name.to_str().unwrap_or_default();
             let wanted = name
                 .strip_prefix('.')
@@ -99,14 +97,19 @@ impl Staging {
             let (true, Kind::Dir, Some(pid)) = (wanted, entry.kind, maker(name)) else {
                 continue;
             };
-            let _lock = match Claim::on(&entry.path) {
+            // The parent may be anybody's to write in: what is not ours stays.
+            let own = parent.directory(Path::new(&entry.name));
+            let Some(own) = own.ok().filter(|own| own.is_own().unwrap_or(false)) else {
+                continue;
+            };
+            let _lock = match Claim::on(own, &parent, Path::new(&entry.name)) {
                 // Kept while we remove, so that nobody builds in what goes away.
                 Claim::Held(Some(lock)) => Some(lock),
                 // No locks here: a maker that runs is the only sign of life there is.
                 Claim::Held(None) if !Path::new("/proc").join(pid.to_string()).exists() => None,
                 Claim::Held(None) | Claim::Lost => continue,
             };
-            remove_tree(&entry.path)?;
+            parent.remove_tree(Path::new(&entry.name))?;
         }
         Ok(())
     }
@@ -130,18 +133,28 @@ enum Claim {
 }
 
 impl Claim {
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-    fn on(path: &Path) -> Self {
-        let Ok(directory) = File::open(path) else {
+    fn on_path(path: &Path) -> Self {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Self::Lost;
         };
+        let Ok(parent) = Directory::open(parent) else {
+            return Self::Lost;
+        };
+        match parent.directory(Path::new(name)) {
+            Ok(directory) => Self::on(directory, &parent, Path::new(name)),
+            Err(_) => Self::Lost,
+        }
+    }
+
+    fn on(directory: Directory, parent: &Directory, name: &Path) -> Self {
+        let directory = File::from(directory.into_descriptor());
         match directory.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Self::Lost,
             Err(TryLockError::Error(_)) => return Self::Held(None),
         }
         // Locked, but perhaps after someone removed or renamed it.
-        match (directory.metadata(), symlink_metadata(path)) {
+        match (directory.metadata(), parent.metadata(name)) {
             (Ok(ours), Ok(named)) if ours.ino() == named.ino() && ours.dev() == named.dev() => {
                 Self::Held(Some(directory))
             }

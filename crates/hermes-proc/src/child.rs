@@ -107,6 +107,7 @@ impl Child {
             leader: self.pid(),
             start_time: self.start_time(),
             mark: self.mark.clone(),
+            supervisor: None,
             leader_is_ours: true,
         }
     }

@@ -19,6 +19,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::kernel_mark::{CARRIER, limit_for, own_limit};
+use crate::own_memory::given_core_limit;
 use crate::sandbox::Sandbox;
 use crate::{ChildSpec, Group};
 
@@ -47,6 +49,9 @@ struct Prepared<'a> {
     /// Where the child hands over the descriptor on which its calls are reported.
     report: Option<RawFd>,
     parent: libc::pid_t,
+    /// The limit that marks everything the child starts.
+    mark: Option<libc::rlimit>,
+    core_limit: Option<libc::rlimit>,
     /// Why the child did not become the program; zero if it did.
     error: AtomicI32,
 }
@@ -83,21 +88,25 @@ pub(crate) fn start(
         is_terminal,
         report: report.as_ref().map(|(_, theirs)| theirs.as_raw_fd()),
         parent: rustix::process::getpid().as_raw_nonzero().get(),
+        mark: kernel_mark(&spec.env.mark()),
+        core_limit: given_core_limit(),
         error: AtomicI32::new(0),
     };
     let cloned = prepared.clone_and_wait()?;
     match prepared.error.load(Ordering::SeqCst) {
         0 => match report {
             None => Ok(cloned),
-            Some((ours, _)) => match received(&ours).and_then(Sandbox::serve) {
-                Ok(()) => Ok(cloned),
-                Err(error) => {
-                    // Nobody would answer it.
-                    let _: Result<(), _> = kill_process(cloned.pid, Signal::KILL);
-                    reap(cloned.pid);
-                    Err(error)
+            Some((ours, _)) => {
+                match received(&ours, RecvFlags::DONTWAIT).and_then(Sandbox::serve) {
+                    Ok(()) => Ok(cloned),
+                    Err(error) => {
+                        // Nobody would answer it.
+                        let _: Result<(), _> = kill_process(cloned.pid, Signal::KILL);
+                        reap(cloned.pid);
+                        Err(error)
+                    }
                 }
-            },
+            }
         },
         error => {
             // The child has ended already; only its number is left.
@@ -194,6 +203,13 @@ impl Prepared<'_> {
                     return errno();
                 }
             }
+            if let Some(limit) = &self.core_limit {
+                libc::setrlimit(libc::RLIMIT_CORE, limit);
+            }
+            if let Some(limit) = &self.mark {
+                // Where it cannot be set, the mark in the environment has to do.
+                libc::setrlimit(CARRIER, limit);
+            }
             if let Some(sandbox) = &spec.sandbox {
                 let error = sandbox.enter_namespaces();
                 if error != 0 {
@@ -244,6 +260,18 @@ extern "C" fn become_program(prepared: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
+/// The limit by which the processes of a command are known.
+fn kernel_mark(mark: &str) -> Option<libc::rlimit> {
+    if mark.is_empty() {
+        return None;
+    }
+    let limit = limit_for(mark, own_limit())?;
+    Some(libc::rlimit {
+        rlim_cur: limit,
+        rlim_max: limit,
+    })
+}
+
 /// Resets every handler, and SIGPIPE, which Rust programs ignore from their start. What was ignored
 /// when we started stays ignored.
 #[expect(
@@ -278,11 +306,11 @@ fn errno() -> c_int {
 }
 
 /// The descriptor that a child has sent.
-fn received(socket: &UnixStream) -> io::Result<OwnedFd> {
+pub(crate) fn received(socket: &UnixStream, flags: RecvFlags) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let flags = RecvFlags::CMSG_CLOEXEC | flags;
     recvmsg(
         socket,
         &mut [IoSliceMut::new(&mut byte)],

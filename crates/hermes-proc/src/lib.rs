@@ -13,10 +13,12 @@ mod file_watch;
 mod git;
 pub mod home;
 mod identity;
+mod kernel_mark;
 mod linux;
 mod lookup;
 mod marks;
 mod output;
+mod own_memory;
 mod poll;
 mod pty;
 pub mod sandbox;
@@ -28,7 +30,7 @@ mod tree;
 mod wake;
 
 pub use child::{Child, ExitStatus};
-pub use child_exits::ChildExits;
+pub use child_exits::{ChildExits, adopt_orphans, reap_orphans};
 pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
@@ -38,9 +40,11 @@ pub use identity::{
     ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,
     start_time_of,
 };
+pub use kernel_mark::limit_mark;
 pub use linux::{command_line, environment as environment_of, pids_of_user};
 pub use lookup::find_on_path;
-pub use marks::{MarkedProcess, kill_marked, processes_marked};
+pub use marks::{MarkedProcess, hidden_processes_of, kill_marked, processes_marked};
+pub use own_memory::hide_own_memory;
 pub use poll::{PollSet, Watched, first_readable, read_once};
 pub use pty::Pty;
 pub use signal::{ProcessHandle, Stopped};

@@ -31,12 +31,34 @@ impl Stat {
     /// Zombie (`Z`) or about to vanish (`X`). As long as it has another thread it holds locks and
     /// can still write, though its first thread looks like a zombie.
     pub(crate) fn has_ended(self) -> bool {
-        matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
+        self.is_dead() && self.threads <= 1
+    }
+
+    /// The same of the first thread alone.
+    fn is_dead(self) -> bool {
+        matches!(self.state, b'Z' | b'X' | b'x')
     }
 }
 
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
-    parse_stat(&read(pid, "stat", STAT_LIMIT)?)
+    let mut stat = parse_stat(&read(pid, "stat", STAT_LIMIT)?)?;
+    // A debugger keeps the threads of a process that was killed until it has looked at them.
+    if stat.is_dead() && stat.threads > 1 && !has_live_thread(pid) {
+        stat.threads = 1;
+    }
+    Some(stat)
+}
+
+fn has_live_thread(pid: u32) -> bool {
+    // A list that cannot be read counts as one that has somebody in it.
+    let Ok(threads) = hermes_fs::read_dir(&directory(pid).join("task")) else {
+        return true;
+    };
+    threads.iter().any(|thread| {
+        let line = hermes_fs::read_capped(&thread.path.join("stat"), STAT_LIMIT).ok();
+        let stat = line.and_then(|line| parse_stat(&line));
+        stat.is_some_and(|stat| !stat.is_dead())
+    })
 }
 
 pub(crate) fn boot_id() -> Option<String> {
@@ -86,16 +108,31 @@ pub(crate) fn process_of_thread(thread: u32) -> Option<u32> {
     lines.find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
+/// The hard limit of this name, if there is one.
+pub(crate) fn limit(pid: u32, name: &str) -> Option<u64> {
+    let limits = read(pid, "limits", STAT_LIMIT)?;
+    let limits = String::from_utf8_lossy(&limits);
+    let mut lines = limits.lines();
+    let values = lines.find_map(|line| line.strip_prefix(name))?;
+    values.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// All processes of a user, by effective uid, in ascending order.
 pub fn pids_of_user(uid: u32) -> Vec<u32> {
+    let mut pids = pids();
+    pids.retain(|pid| {
+        hermes_fs::symlink_metadata(&directory(*pid)).is_ok_and(|meta| meta.uid() == uid)
+    });
+    pids
+}
+
+/// All processes, in ascending order.
+pub(crate) fn pids() -> Vec<u32> {
     // A machine without `/proc` shows no processes; callers treat that as "none found".
     let entries = hermes_fs::read_dir(Path::new("/proc")).unwrap_or_default();
     let mut pids: Vec<u32> = entries
         .iter()
         .filter_map(|entry| entry.name.to_str()?.parse().ok())
-        .filter(|pid| {
-            hermes_fs::symlink_metadata(&directory(*pid)).is_ok_and(|meta| meta.uid() == uid)
-        })
         .collect();
     pids.sort_unstable();
     pids

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::time::{Duration, Instant};
 
+use crate::kernel_mark::{is_marked, number_of};
 use crate::{KillOutcome, ProcessHandle, ProcessIdentity, ancestors_of_self, linux};
 
 /// How long a process is waited for before the table is read again.
@@ -56,6 +57,37 @@ fn values(pid: u32, names: &[&str]) -> Option<Vec<OsString>> {
     names
         .iter()
         .map(|name| variables.remove(OsStr::new(name)))
+        .collect()
+}
+
+/// Live processes of this user whose environment cannot be read, and that carry one of these marks of a
+/// command all the same: a Hermes hides its own, and the kernel keeps the mark it was started with. The
+/// position of the mark comes along.
+pub fn hidden_processes_of(marks: &[String]) -> Vec<(usize, ProcessIdentity)> {
+    let numbers: Vec<Option<u32>> = marks.iter().map(|mark| number_of(mark)).collect();
+    if numbers.is_empty() {
+        return Vec::new();
+    }
+    let Some(boot_id) = linux::boot_id() else {
+        return Vec::new();
+    };
+    let mut spared = ancestors_of_self();
+    spared.push(std::process::id());
+    linux::pids_of_user(rustix::process::geteuid().as_raw())
+        .into_iter()
+        .filter(|pid| !spared.contains(pid) && linux::environment(*pid).is_none())
+        .filter_map(|pid| {
+            // Its own mark: commands it runs carry it as well, and show their environment.
+            let own = |number: &Option<u32>| number.is_some_and(|number| is_marked(pid, number));
+            let position = numbers.iter().position(own)?;
+            let stat = linux::stat(pid).filter(|stat| !stat.has_ended())?;
+            let identity = ProcessIdentity {
+                pid,
+                start_time: stat.start_time,
+                boot_id: boot_id.clone(),
+            };
+            (stat.session == pid).then_some((position, identity))
+        })
         .collect()
 }
 

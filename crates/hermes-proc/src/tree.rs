@@ -1,8 +1,9 @@
 //! All processes of one command, and ending them.
 //!
 //! A command's processes are its session leader, the leader's descendants, the members of its session
-//! and group, and all that carry its mark in the environment: a daemon that forked twice and made a
-//! session of its own is still found by the mark. Each process is remembered with its start time, and
+//! and group, and all that carry its mark, in the environment or with the kernel: a daemon that forked
+//! twice, made a session of its own and emptied its environment is still found. So is whatever its
+//! supervisor was given as its nearest living ancestor. Each process is remembered with its start time, and
 //! one with another start time is never signalled. A kill is reported as done only when none is left.
 
 use std::collections::BTreeMap;
@@ -11,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::kernel_mark::{is_marked, number_of};
 use crate::linux::{self, Stat};
-use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self};
+use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self, is_same_live_process};
 
 /// The variable that marks every process of one command.
 pub(crate) const MARK: &str = "HERMES_EXEC_ID";
@@ -32,6 +34,9 @@ pub struct ProcessTree {
     pub start_time: u64,
     /// The value of `HERMES_EXEC_ID` in the environments of its processes.
     pub mark: String,
+    /// A process that has started the leader and nobody else, and becomes the parent of whoever loses
+    /// theirs ([`crate::adopt_orphans`]): all its children belong together.
+    pub supervisor: Option<ProcessIdentity>,
     /// Whether the leader is a child of ours that nobody has reaped: then its group can be
     /// signalled as a whole, because the number cannot have been given out again.
     pub leader_is_ours: bool,
@@ -112,6 +117,10 @@ struct Search<'a> {
     tree: &'a ProcessTree,
     boot_id: String,
     spared: Vec<u32>,
+    /// What the kernel knows the command by.
+    number: Option<u32>,
+    /// The supervisor, if it lives.
+    supervisor: Option<u32>,
     is_recycled: bool,
     /// All processes ever found, with their start times.
     known: BTreeMap<u32, u64>,
@@ -129,6 +138,8 @@ impl<'a> Search<'a> {
             tree,
             boot_id: linux::boot_id().unwrap_or_default(),
             spared,
+            number: number_of(&tree.mark),
+            supervisor: None,
             is_recycled: false,
             known: BTreeMap::from([(tree.leader, tree.start_time)]),
             alive: BTreeMap::new(),
@@ -157,6 +168,10 @@ impl<'a> Search<'a> {
         // If someone else has it, whoever is in "its" session or group is none of ours.
         self.is_recycled = linux::stat(self.tree.leader)
             .is_some_and(|stat| stat.start_time != self.tree.start_time);
+        let supervisor = self.tree.supervisor.as_ref();
+        self.supervisor = supervisor
+            .filter(|supervisor| is_same_live_process(supervisor))
+            .map(|supervisor| supervisor.pid);
         self.alive.clear();
         let mut unknown: Vec<(u32, Stat)> = Vec::new();
         for (pid, stat) in table {
@@ -191,11 +206,11 @@ impl<'a> Search<'a> {
         self.alive.insert(pid, stat);
     }
 
-    /// Everyone of this user who started no earlier than the leader, ourselves and our ancestors
-    /// apart. Zombies are in it: their children may live.
+    /// Everyone who started no earlier than the leader, ourselves and our ancestors apart: a command
+    /// may have become another user. Zombies are in it: their children may live.
     fn table(&mut self) -> Vec<(u32, Stat)> {
         let mut table = Vec::new();
-        for pid in linux::pids_of_user(rustix::process::geteuid().as_raw()) {
+        for pid in linux::pids() {
             if self.spared.contains(&pid) {
                 continue;
             }
@@ -214,6 +229,8 @@ impl<'a> Search<'a> {
         // Zero is no leader, but it is the session of whoever was started outside this container.
         let is_near = leader != 0 && (stat.session == leader || stat.group == leader);
         (is_near && pid != leader && !self.is_recycled)
+            || self.supervisor == Some(stat.parent)
+            || self.number.is_some_and(|number| is_marked(pid, number))
             || (!self.tree.mark.is_empty() && self.is_marked(pid, stat))
     }
 

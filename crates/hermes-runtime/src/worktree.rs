@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_fs::random_hex;
+use hermes_fs::{Directory, random_hex};
 use hermes_proc::Git;
 
 use crate::context::Context;
@@ -171,6 +171,9 @@ impl Worktree {
         let Some(bytes) = hermes_fs::read_optional(&list, LONGEST_LIST)? else {
             return Ok(());
         };
+        let repository = Directory::open(&self.repository)?;
+        let worktree = Directory::open(&self.path)?;
+        let root = hermes_fs::canonicalize(&self.repository)?;
         let text = String::from_utf8_lossy(&bytes);
         let entries = text.lines().map(str::trim);
         for entry in entries.filter(|entry| !entry.is_empty() && !entry.starts_with('#')) {
@@ -181,31 +184,49 @@ impl Worktree {
                 );
                 continue;
             };
-            let from = self.repository.join(&relative);
-            let to = self.path.join(&relative);
-            let is_inside = |path: &Path, root: &Path| {
-                let path = hermes_fs::canonicalize(path);
-                let root = hermes_fs::canonicalize(root);
-                matches!((path, root), (Ok(path), Ok(root)) if path.starts_with(&root))
+            // A link that stays inside counts as what it leads to.
+            let real = hermes_fs::canonicalize(&self.repository.join(&relative)).ok();
+            let Some(source) = real.as_ref().and_then(|real| real.strip_prefix(&root).ok()) else {
+                continue;
             };
-            let parent = to.parent().unwrap_or(&self.path).to_owned();
-            if !is_inside(&from, &self.repository) || hermes_fs::exists_no_follow(&to) {
-                continue;
+            match copy_entry(&repository, source, &worktree, &relative) {
+                Ok(true) => self.copied.push(relative.display().to_string()),
+                Ok(false) => {}
+                Err(error @ hermes_fs::Error::SymlinkInPath { .. }) => {
+                    tracing::warn!(entry, %error, "not copied into the worktree");
+                }
+                Err(error) => return Err(error.into()),
             }
-            hermes_fs::create_dir_all(&parent, 0o755)?;
-            if !is_inside(&parent, &self.path) {
-                continue;
-            }
-            if from.is_dir() {
-                hermes_fs::create_dir(&to, 0o755)?;
-                hermes_fs::copy_tree(&from, &to, &mut |_, _| true)?;
-            } else {
-                hermes_fs::copy_file(&from, &to, 0o644)?;
-            }
-            self.copied.push(relative.display().to_string());
         }
         Ok(())
     }
+}
+
+/// Copies a file or directory that the worktree lacks; says whether it did. Neither side is reached
+/// through a link.
+fn copy_entry(
+    from: &Directory,
+    source: &Path,
+    to: &Directory,
+    relative: &Path,
+) -> hermes_fs::Result<bool> {
+    let found = |directory: &Directory, path: &Path| match directory.metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    };
+    let (Some(meta), None) = (found(from, source)?, found(to, relative)?) else {
+        return Ok(false);
+    };
+    let parent = relative.parent().unwrap_or(Path::new(""));
+    to.create_directories(parent, 0o755)?;
+    if meta.is_dir() {
+        let target = to.create_directory(relative, 0o755)?;
+        hermes_fs::copy_between(&from.directory(source)?, &target, &mut |_, _| true)?;
+    } else {
+        from.copy_file(source, to, relative, 0o644)?;
+    }
+    Ok(true)
 }
 
 impl Drop for Worktree {

@@ -7,19 +7,20 @@ use std::time::{Duration, SystemTime};
 const AGE: Duration = Duration::from_hours(24);
 
 /// Removes old files and sockets of this user from a directory, as far as their names are meant;
-/// says
-/// how many. Nothing else in the directory is touched.
+/// says how many. Nothing else in the directory is touched.
 pub(crate) fn remove_old_files(
     directory: &Path,
     now: SystemTime,
     is_meant: impl Fn(&str) -> bool,
 ) -> usize {
     // A directory that is not there holds nothing old: the usual case.
-    let entries = hermes_fs::read_dir(directory).unwrap_or_default();
+    let Ok(directory) = hermes_fs::Directory::open(directory) else {
+        return 0;
+    };
     let mut removed = 0;
-    for entry in entries {
+    for entry in directory.entries().unwrap_or_default() {
         let is_old = || {
-            let meta = hermes_fs::symlink_metadata(&entry.path).ok()?;
+            let meta = directory.metadata(Path::new(&entry.name)).ok()?;
             let kind = meta.file_type();
             let age = now.duration_since(meta.modified().ok()?).ok()?;
             let is_ours = meta.uid() == rustix::process::geteuid().as_raw();
@@ -28,7 +29,7 @@ pub(crate) fn remove_old_files(
         if !entry.name.to_str().is_some_and(&is_meant) || is_old() != Some(true) {
             continue;
         }
-        match hermes_fs::remove_file_if_present(&entry.path) {
+        match directory.remove_file(Path::new(&entry.name)) {
             Ok(was_there) => removed += usize::from(was_there),
             Err(error) => tracing::warn!(%error, "an old file stays"),
         }

@@ -1,6 +1,6 @@
 //! The `hermes` program: argument tree, composition of the libraries, and nothing reusable.
 //!
-//! Order of a start: snapshot of the environment, profile selection (which takes its flag out of
+//! Order of a start: memory hidden from others, snapshot of the environment, profile selection (which takes its flag out of
 //! the arguments), argument parsing, the command. No async runtime, no file touched that the
 //! command does not need.
 
@@ -24,11 +24,19 @@ use hermes_config::Environment;
 
 fn main() -> ExitCode {
     crash::install();
+    let args: Vec<_> = std::env::args_os().skip(1).collect();
+    let builds_namespaces = commands::internal::is_namespace_builder(&args);
+    // Before a secret is read: what we start runs as the same user. The builder is told none, and
+    // must be open to write its own entries below /proc.
+    if !builds_namespaces {
+        hermes_proc::hide_own_memory();
+    }
     let env = Environment::from_process();
     arm_fault_hook(&env);
-    let args: Vec<_> = std::env::args_os().skip(1).collect();
     let printer = ui::Printer::new(&env);
-    let result = if commands::internal::is_process_supervisor(&args) {
+    let result = if builds_namespaces {
+        commands::internal::build_namespaces()
+    } else if commands::internal::is_process_supervisor(&args) {
         commands::internal::supervise_process()
     } else {
         cli::run(&env, printer, &args)

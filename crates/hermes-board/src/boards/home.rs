@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use hermes_config::Environment;
 use hermes_config::vars::{self, Var};
+use hermes_fs::Directory;
 use hermes_home::Location;
 
 use crate::boards::{Board, BoardSlug};
@@ -159,8 +160,11 @@ impl BoardHome {
             .into_iter()
             .find_map(|(root, attachments)| {
                 let root = resolved(&root);
-                (path != root && path.starts_with(&root)).then(|| ManagedScratch {
+                let relative = path.strip_prefix(&root).ok()?.to_owned();
+                (!relative.as_os_str().is_empty()).then(|| ManagedScratch {
                     path: path.clone(),
+                    root,
+                    relative,
                     attachments,
                 })
             })
@@ -200,7 +204,24 @@ impl BoardHome {
 pub(crate) struct ManagedScratch {
     /// Without links.
     pub(crate) path: PathBuf,
+    /// The directory of all of them, which no worker can change.
+    root: PathBuf,
+    /// Where it is below that.
+    relative: PathBuf,
     pub(crate) attachments: PathBuf,
+}
+
+impl ManagedScratch {
+    /// The workspace, reached from its root without a link: whoever works in it may put one anywhere
+    /// below.
+    pub(crate) fn open(&self) -> hermes_fs::Result<Directory> {
+        Directory::open(&self.root)?.directory(&self.relative)
+    }
+
+    /// Removes the workspace with everything in it.
+    pub(crate) fn remove(&self) -> hermes_fs::Result<()> {
+        Directory::open(&self.root)?.remove_tree(&self.relative)
+    }
 }
 
 /// The entries of a directory; none if it does not exist.

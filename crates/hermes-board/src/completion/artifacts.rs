@@ -1,6 +1,7 @@
 //! Deliverables in scratch workspaces, copied before the workspace is removed.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
@@ -68,10 +69,12 @@ pub(super) fn keep_artifacts(
         let path = scratch.path.join(home.expand(Path::new(artifact.as_str())));
         let source = resolved(&path);
         // Files outside are not removed with the workspace.
-        if !source.starts_with(&scratch.path) {
+        let Ok(relative) = source.strip_prefix(&scratch.path) else {
             continue;
-        }
-        let attachment = keep_one(&task.id, &source, &directory, &mut kept)?;
+        };
+        let workspace = scratch.open();
+        let opened = workspace.and_then(|workspace| workspace.open_file(relative));
+        let attachment = keep_one(&task.id, &source, opened, &directory, &mut kept)?;
         *artifact = attachment.stored_path.to_string_lossy().into_owned();
         completion.attachments.push(attachment);
     }
@@ -151,6 +154,7 @@ fn files_mentioned(completion: &Completion, called: &str, workspace: &Path) -> V
 fn keep_one(
     task: &TaskId,
     source: &Path,
+    opened: hermes_fs::Result<(File, std::fs::Metadata)>,
     directory: &Path,
     kept: &mut Kept,
 ) -> Result<NewAttachment> {
@@ -165,10 +169,9 @@ fn keep_one(
             ATTACHMENT_LIMIT / (1024 * 1024)
         ))
     };
-    let meta = hermes_fs::metadata(source)
-        .ok()
-        .filter(std::fs::Metadata::is_file)
-        .ok_or_else(|| refuse("is missing or not a regular file".to_owned()))?;
+    // From here on the file that was opened counts, not whatever has its name by now.
+    let (opened, meta) =
+        opened.map_err(|_| refuse("is missing or not a regular file".to_owned()))?;
     if meta.len() > ATTACHMENT_LIMIT {
         return Err(too_large());
     }
@@ -180,7 +183,10 @@ fn keep_one(
         .unwrap_or_else(|| "artifact".to_owned());
     for number in 0_u32.. {
         let target = directory.join(numbered(&name, number));
-        match hermes_fs::copy_file(source, &target, 0o600) {
+        let copy = opened.try_clone();
+        let copy = copy.map_err(|error| refuse(format!("could not be kept: {error}")))?;
+        // Never more than may be kept, should it grow meanwhile.
+        match hermes_fs::copy_opened(copy, source, &target, 0o600) {
             Ok(size) => {
                 kept.copies.push(target.clone());
                 // The file may have grown meanwhile.

@@ -24,7 +24,7 @@ pub(crate) fn remove_finished_workspaces(
             tracing::warn!(%task, %path, "kept a scratch workspace outside the board");
             continue;
         };
-        match hermes_fs::remove_tree(&scratch.path) {
+        match scratch.remove() {
             Ok(()) => removed += 1,
             Err(error) => tracing::warn!(%task, %error, "could not remove a scratch workspace"),
         }

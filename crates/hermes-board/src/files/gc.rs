@@ -1,12 +1,13 @@
 //! Garbage collection.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use hermes_fs::Kind;
+use hermes_fs::{Directory, Kind};
 
-use crate::boards::{BoardHome, entries, resolved};
+use crate::boards::{BoardHome, resolved};
 use crate::files::cleanup::remove_finished_workspaces;
 use crate::{Result, SqliteBoard};
 
@@ -75,10 +76,13 @@ pub fn collect_garbage(
 }
 
 fn remove_old_files(directory: &Path, days: u32) -> Result<usize> {
+    let Some(directory) = opened(directory)? else {
+        return Ok(0);
+    };
     let mut removed = 0;
-    for entry in entries(directory)? {
-        if entry.kind == Kind::File && is_older(&entry.path, days) {
-            hermes_fs::remove_file_if_present(&entry.path)?;
+    for entry in directory.entries()? {
+        if entry.kind == Kind::File && is_older(&directory, &entry.name, days) {
+            directory.remove_file(Path::new(&entry.name))?;
             removed += 1;
         }
     }
@@ -89,16 +93,20 @@ fn remove_old_files(directory: &Path, days: u32) -> Result<usize> {
 /// program that deletes rows only. Young ones may be on their way to a row.
 fn remove_unnamed_attachments(store: &SqliteBoard) -> Result<usize> {
     let named: HashSet<_> = store.attachment_paths()?.into_iter().collect();
+    let Some(attachments) = opened(&store.board().attachments)? else {
+        return Ok(0);
+    };
     let mut removed = 0;
-    for card in entries(&store.board().attachments)? {
+    for card in attachments.entries()? {
         if card.kind != Kind::Dir {
             continue;
         }
-        for file in entries(&card.path)? {
+        let card = attachments.directory(Path::new(&card.name))?;
+        for file in card.entries()? {
             let path = resolved(&file.path);
             let known = named.contains(&path) || named.contains(&file.path);
-            if file.kind == Kind::File && !known && is_older(&file.path, 1) {
-                hermes_fs::remove_file_if_present(&file.path)?;
+            if file.kind == Kind::File && !known && is_older(&card, &file.name, 1) {
+                card.remove_file(Path::new(&file.name))?;
                 removed += 1;
             }
         }
@@ -107,20 +115,32 @@ fn remove_unnamed_attachments(store: &SqliteBoard) -> Result<usize> {
 }
 
 fn remove_old_archives(directory: &Path, days: u32) -> Result<usize> {
+    let Some(directory) = opened(directory)? else {
+        return Ok(0);
+    };
     let mut removed = 0;
-    for entry in entries(directory)? {
+    for entry in directory.entries()? {
         // Hidden ones are deletions that were interrupted.
         let unfinished = entry.name.to_string_lossy().starts_with(".deleting-");
-        if entry.kind == Kind::Dir && (unfinished || is_older(&entry.path, days)) {
-            hermes_fs::remove_tree(&entry.path)?;
+        if entry.kind == Kind::Dir && (unfinished || is_older(&directory, &entry.name, days)) {
+            directory.remove_tree(Path::new(&entry.name))?;
             removed += 1;
         }
     }
     Ok(removed)
 }
 
-fn is_older(path: &Path, days: u32) -> bool {
-    let age = hermes_fs::symlink_metadata(path)
+/// A directory that may not be there.
+fn opened(path: &Path) -> Result<Option<Directory>> {
+    match Directory::open(path) {
+        Err(error) if error.is_not_found() => Ok(None),
+        directory => Ok(Some(directory?)),
+    }
+}
+
+fn is_older(directory: &Directory, name: &OsStr, days: u32) -> bool {
+    let age = directory
+        .metadata(Path::new(name))
         .ok()
         .and_then(|meta| meta.modified().ok())
         .and_then(|modified| SystemTime::now().duration_since(modified).ok());

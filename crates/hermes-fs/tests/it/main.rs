@@ -5,6 +5,8 @@
     reason = "tests access files directly"
 )]
 
+mod races;
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
-use hermes_fs::{Entry, Kind};
+use hermes_fs::{Directory, Entry, Kind};
 use tar::{EntryType, Header};
 
 use super::exclude::is_excluded;
@@ -60,11 +60,13 @@ pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
         secrets: secret_files(&home),
         ..ExportPlan::default()
     };
-    plan.walk(&home)?;
+    let root = Directory::open(&home)?;
+    plan.walk(&root)?;
 
     let encoder = GzEncoder::new(BufWriter::new(file), flate2::Compression::default());
     let mut writer = ArchiveWriter {
         tar: tar::Builder::new(encoder),
+        root: &root,
         top: PathBuf::from(request.name),
         output,
         working_dir: pending.working_dir(),
@@ -74,7 +76,7 @@ pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
             ..ExportReport::default()
         },
     };
-    writer.directory(Path::new(""), &home)?;
+    writer.directory(Path::new(""))?;
     for item in &plan.items {
         writer.add(item, &plan.links)?;
     }
@@ -114,8 +116,8 @@ struct ExportPlan {
 }
 
 impl ExportPlan {
-    fn walk(&mut self, home: &Path) -> Result<()> {
-        hermes_fs::walk(home, &mut |relative, entry| {
+    fn walk(&mut self, home: &Directory) -> Result<()> {
+        home.walk(&mut |relative, entry| {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) if relative.as_os_str().is_empty() => return Err(error.into()),
@@ -138,7 +140,7 @@ impl ExportPlan {
                 return Ok(false);
             }
             if entry.kind == Kind::Symlink && relative != Path::new("config.yaml") {
-                let target = hermes_fs::read_link(&entry.path)?;
+                let target = home.read_link(relative)?;
                 self.links.insert(relative.to_owned(), target);
             }
             self.items.push(ExportItem {
@@ -152,6 +154,7 @@ impl ExportPlan {
 
 struct ArchiveWriter<'a> {
     tar: tar::Builder<GzEncoder<BufWriter<File>>>,
+    root: &'a Directory,
     top: PathBuf,
     output: &'a Path,
     working_dir: &'a Path,
@@ -165,10 +168,10 @@ impl ArchiveWriter<'_> {
             return self.config(relative, &entry.path);
         }
         match entry.kind {
-            Kind::Dir => self.directory(relative, &entry.path),
-            Kind::Symlink => self.link(relative, &entry.path, links),
+            Kind::Dir => self.directory(relative),
+            Kind::Symlink => self.link(relative, links),
             Kind::File if is_database(relative) => self.database(relative, &entry.path),
-            Kind::File => match hermes_fs::open_regular(&entry.path) {
+            Kind::File => match self.root.open_file(relative) {
                 Ok((file, meta)) => {
                     self.content(relative, file, meta.len(), meta.mode(), meta.mtime())
                 }
@@ -178,8 +181,8 @@ impl ArchiveWriter<'_> {
         }
     }
 
-    fn directory(&mut self, relative: &Path, path: &Path) -> Result<()> {
-        let mtime = hermes_fs::symlink_metadata(path)?.mtime();
+    fn directory(&mut self, relative: &Path) -> Result<()> {
+        let mtime = self.root.metadata(relative)?.mtime();
         let mut header = header(EntryType::Directory, 0o700, mtime);
         let name = self.top.join(relative);
         self.tar
@@ -187,14 +190,14 @@ impl ArchiveWriter<'_> {
             .map_err(Error::write(self.output))
     }
 
-    fn link(&mut self, relative: &Path, path: &Path, links: &Links) -> Result<()> {
+    fn link(&mut self, relative: &Path, links: &Links) -> Result<()> {
         // An archive that holds such a link could not be imported again.
         if let Some(objection) = objection(links, relative) {
             return self.leave_out(relative, format!("it is {objection}"));
         }
-        let mtime = hermes_fs::symlink_metadata(path)?.mtime();
+        let mtime = self.root.metadata(relative)?.mtime();
         let mut header = header(EntryType::Symlink, 0o700, mtime);
-        let target = hermes_fs::read_link(path)?;
+        let target = self.root.read_link(relative)?;
         self.tar
             .append_link(&mut header, self.top.join(relative), target)
             .map_err(Error::write(self.output))?;

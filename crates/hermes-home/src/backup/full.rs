@@ -1,10 +1,11 @@
 //! The full backup: one zip of a whole root.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use hermes_fs::Directory;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -66,7 +67,7 @@ pub fn create_full(
     let (pending, file) = PendingOutput::begin(request.output)?;
     let output = pending.target().to_owned();
     let walk = BackupWalk {
-        root: hermes_fs::canonicalize(request.root)?,
+        root: Directory::open(&hermes_fs::canonicalize(request.root)?)?,
         own: vec![output.clone(), pending.working_dir().to_owned()],
         max_file_bytes: request.max_file_bytes,
     };
@@ -85,6 +86,7 @@ pub fn create_full(
     };
     let mut writer = BackupWriter {
         zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, sink)),
+        root: &walk.root,
         working_dir: pending.working_dir(),
         buffer: vec![0; 64 * 1024],
         progress: totals,
@@ -144,6 +146,7 @@ impl Seek for OutputFile {
 
 struct BackupWriter<'a> {
     zip: ZipWriter<BufWriter<OutputFile>>,
+    root: &'a Directory,
     working_dir: &'a Path,
     buffer: Vec<u8>,
     progress: BackupProgress,
@@ -155,7 +158,7 @@ impl BackupWriter<'_> {
     fn add(&mut self, found: BackupEntry) -> Result<()> {
         match found {
             BackupEntry::File(item) if is_database(&item.relative) => self.database(&item),
-            BackupEntry::File(item) => self.file(&item, &item.path),
+            BackupEntry::File(item) => self.file(&item, self.root.open_file(&item.relative)),
             BackupEntry::EmptyDir(item) => {
                 let options = options(&item, 0);
                 self.zip
@@ -180,7 +183,7 @@ impl BackupWriter<'_> {
         let staged = self.working_dir.join("database.db");
         match hermes_store::backup_to(&item.path, &staged) {
             Ok(_) => {
-                self.file(item, &staged)?;
+                self.file(item, hermes_fs::open_regular(&staged))?;
                 Ok(hermes_fs::remove_file(&staged)?)
             }
             Err(error) => {
@@ -190,9 +193,13 @@ impl BackupWriter<'_> {
         }
     }
 
-    /// Adds the content at `path` under the name of `item`.
-    fn file(&mut self, item: &BackupItem, path: &Path) -> Result<()> {
-        let (file, meta) = match hermes_fs::open_regular(path) {
+    /// Adds the content of a file under the name of `item`.
+    fn file(
+        &mut self,
+        item: &BackupItem,
+        opened: hermes_fs::Result<(File, Metadata)>,
+    ) -> Result<()> {
+        let (file, meta) = match opened {
             Ok(opened) => opened,
             Err(error) => {
                 self.fail(item, error.to_string());

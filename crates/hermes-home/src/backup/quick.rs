@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_fs::{FileLock, Kind, LockOptions, Staging};
+use hermes_fs::{Directory, FileLock, Kind, LockOptions, Staging};
 use serde_json::{Map, Value, json};
 
 use super::{Error, Result, SkippedFile};
@@ -73,8 +73,9 @@ pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
     let time = request.now.strftime("%Y%m%d-%H%M%S").to_string();
     let id = free_id(&snapshots, &time, request.label);
     let staging = Staging::begin(&snapshots, &id)?;
+    let root = Directory::open(&home)?;
     let mut snapshot = QuickSnapshot {
-        home: &home,
+        home: &root,
         target: staging.path(),
         files: Map::new(),
         report: QuickReport {
@@ -147,7 +148,7 @@ fn is_id(name: &str) -> bool {
 }
 
 struct QuickSnapshot<'a> {
-    home: &'a Path,
+    home: &'a Directory,
     target: &'a Path,
     files: Map<String, Value>,
     report: QuickReport,
@@ -156,44 +157,44 @@ struct QuickSnapshot<'a> {
 impl QuickSnapshot<'_> {
     fn take(&mut self, relative: &Path) -> Result<()> {
         // A link to another place is not this home's state, and may change under our hands.
-        let path = match hermes_fs::join_without_symlinks(self.home, relative) {
-            Ok(path) => path,
-            Err(error) => return self.fail(relative, &error),
-        };
-        match hermes_fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_dir() => hermes_fs::walk(&path, &mut |below, entry| {
-                let relative: PathBuf = relative.iter().chain(below).collect();
-                let entry = match entry {
-                    Ok(entry) => entry,
-                    Err(error) => return self.fail(&relative, &error).map(|()| false),
-                };
-                let name = entry.name.to_string_lossy();
-                match entry.kind {
-                    Kind::Dir => Ok(!NOT_STATE.contains(&name.as_ref())),
-                    Kind::File if !hermes_store::is_sidecar_name(&name) => {
-                        self.copy(&relative, &entry.path).map(|()| false)
+        match self.home.metadata(relative) {
+            Ok(meta) if meta.is_dir() => {
+                self.home.directory(relative)?.walk(&mut |below, entry| {
+                    let relative: PathBuf = relative.iter().chain(below).collect();
+                    let entry = match entry {
+                        Ok(entry) => entry,
+                        Err(error) => return self.fail(&relative, &error).map(|()| false),
+                    };
+                    let name = entry.name.to_string_lossy();
+                    match entry.kind {
+                        Kind::Dir => Ok(!NOT_STATE.contains(&name.as_ref())),
+                        Kind::File if !hermes_store::is_sidecar_name(&name) => {
+                            self.copy(&relative).map(|()| false)
+                        }
+                        Kind::File | Kind::Symlink | Kind::Special => Ok(false),
                     }
-                    Kind::File | Kind::Symlink | Kind::Special => Ok(false),
-                }
-            }),
-            Ok(_) => self.copy(relative, &path),
+                })
+            }
+            Ok(_) => self.copy(relative),
             Err(error) if error.is_not_found() => Ok(()),
             Err(error) => self.fail(relative, &error),
         }
     }
 
-    fn copy(&mut self, relative: &Path, path: &Path) -> Result<()> {
+    fn copy(&mut self, relative: &Path) -> Result<()> {
         let target = self.target.join(relative);
         if let Some(parent) = target.parent() {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
         let size = if is_database(relative) {
-            match hermes_store::backup_to(path, &target) {
+            match hermes_store::backup_to(&self.home.path().join(relative), &target) {
                 Ok(size) => size,
                 Err(error) => return self.fail(relative, &error),
             }
         } else {
-            match hermes_fs::copy_file(path, &target, 0o600) {
+            let opened = self.home.open_file(relative);
+            let path = self.home.path().join(relative);
+            match opened.and_then(|(file, _)| hermes_fs::copy_opened(file, &path, &target, 0o600)) {
                 Ok(size) => size,
                 Err(error) if error.is_storage_full() => return Err(error.into()),
                 Err(error) => return self.fail(relative, &error),

@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::Kind;
+use hermes_fs::{Directory, Kind};
 
 use super::exclude::is_excluded;
 use super::{Error, Result, SkippedFile};
@@ -29,7 +29,7 @@ pub(super) struct BackupItem {
 
 /// How to go through a root.
 pub(super) struct BackupWalk {
-    pub(super) root: PathBuf,
+    pub(super) root: Directory,
     /// Our own output and working directory, which may lie inside the root.
     pub(super) own: Vec<PathBuf>,
     pub(super) max_file_bytes: Option<u64>,
@@ -40,7 +40,7 @@ impl BackupWalk {
     pub(super) fn visit(&self, visit: &mut dyn FnMut(BackupEntry) -> Result<()>) -> Result<()> {
         // A directory that is only known to exist; forgotten once something is found in it.
         let mut empty: Option<BackupItem> = None;
-        hermes_fs::walk(&self.root, &mut |relative, entry| {
+        self.root.walk(&mut |relative, entry| {
             let skipped = |reason: String| SkippedFile::new(relative, reason);
             let entry = match entry {
                 Ok(entry) => entry,
@@ -57,7 +57,7 @@ impl BackupWalk {
             {
                 return Ok(false);
             }
-            let found = match Self::item(relative, entry) {
+            let found = match self.item(relative, entry) {
                 Ok(Some(item)) => Ok(item),
                 Ok(None) => return Ok(false),
                 Err(reason) => Err(skipped(reason)),
@@ -86,6 +86,7 @@ impl BackupWalk {
     /// `None` for what is gone since it was listed, which is then not part of the home; or why it
     /// cannot be backed up.
     fn item(
+        &self,
         relative: &Path,
         entry: &hermes_fs::Entry,
     ) -> std::result::Result<Option<BackupItem>, String> {
@@ -93,7 +94,7 @@ impl BackupWalk {
             .to_str()
             .filter(|name| hermes_fs::confined_relative(*name).is_ok())
             .ok_or("an import would refuse its name")?;
-        match hermes_fs::symlink_metadata(&entry.path) {
+        match self.root.metadata(relative) {
             Ok(meta) => Ok(Some(BackupItem {
                 relative: relative.to_owned(),
                 name: name.to_owned(),

@@ -128,7 +128,7 @@ struct DescriptorMessage {
 
 /// Hands a descriptor to the parent.
 #[expect(unsafe_code, reason = "a system call without a safe interface")]
-unsafe fn send_descriptor(socket: RawFd, descriptor: c_int) -> isize {
+pub(super) unsafe fn send_descriptor(socket: RawFd, descriptor: c_int) -> isize {
     let mut byte = 0_u8;
     let mut data = libc::iovec {
         iov_base: (&raw mut byte).cast(),

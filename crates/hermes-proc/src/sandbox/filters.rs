@@ -9,11 +9,12 @@ use std::io;
 use seccompiler::SeccompCmpArgLen::Dword;
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, sock_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
 };
 
 use super::plan::Network;
+use crate::kernel_mark::CARRIER;
 
 /// Denied whatever their arguments are.
 const DENIED: &[libc::c_long] = &[
@@ -151,6 +152,11 @@ fn denied() -> Result<Rules, seccompiler::BackendError> {
         libc::SYS_personality,
         vec![when(0, Ne, 0)?, when(0, Ne, 0xffff_ffff)?],
     )?;
+    // The limit that marks the processes of a command; it can still be read.
+    let carrier = u64::from(CARRIER);
+    deny(libc::SYS_setrlimit, vec![when(0, Eq, carrier)?])?;
+    let is_set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, Ne, 0)?;
+    deny(libc::SYS_prlimit64, vec![when(1, Eq, carrier)?, is_set])?;
     let families = [
         libc::AF_UNIX,
         libc::AF_INET,

@@ -25,5 +25,6 @@ mod readable;
 
 pub use enforcement::{Enforcement, Gap, KernelSupport};
 pub use macos::macos_profile;
+pub use namespaces::{BUILDER_ARGUMENTS, build_namespaces};
 pub use plan::{Network, SandboxPlan};
 pub use prepare::{Sandbox, SandboxError};

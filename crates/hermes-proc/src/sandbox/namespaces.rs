@@ -1,21 +1,27 @@
 //! The mount namespace of a sandbox: everything read-only but what may be written, hidden places
 //! covered.
 //!
-//! It is built once, by a child that makes the mounts and ends, and kept alive by descriptors; every
-//! command of the sandbox then only enters it. An ordinary user gets a user namespace first, in which
-//! mounting is allowed.
+//! It is built once, by a child that makes the mounts, hands over descriptors that keep them alive,
+//! and ends; every command of the sandbox then only enters it. An ordinary user gets a user namespace
+//! first, in which mounting is allowed. The child is a copy of this process where that does no harm,
+//! else this program again.
 
 use std::ffi::{CStr, CString, c_int, c_uint};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::net::RecvFlags;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
+use super::apply::send_descriptor;
 use super::plan::{SHARED_MEMORY, SandboxPlan};
+use crate::clone::received;
+use crate::own_memory::is_hidden;
+use crate::{ChildEnv, ChildSpec, Streams};
 
 /// The namespaces of a sandbox.
 #[derive(Debug)]
@@ -40,13 +46,15 @@ enum Step {
 /// What the building child is told.
 struct Build {
     in_user_namespace: bool,
+    /// Whether our memory holds nothing that others of this user must not see.
+    is_ours_to_read: bool,
     user_map: CString,
     group_map: CString,
     steps: Vec<Step>,
     /// One for each writable step.
     copies: Vec<RawSlot>,
-    report: c_int,
-    release: c_int,
+    /// Where to answer.
+    socket: c_int,
 }
 
 /// A place for a descriptor.
@@ -73,64 +81,89 @@ impl Namespaces {
     }
 
     fn build_as(plan: &SandboxPlan, in_user_namespace: bool) -> io::Result<Self> {
-        let (mut report, report_end) = io::pipe()?;
-        let (release_end, release) = io::pipe()?;
-        let steps = steps(plan)?;
-        let uid = rustix::process::geteuid().as_raw();
-        let gid = rustix::process::getegid().as_raw();
-        let writable = steps
-            .iter()
-            .filter(|step| matches!(step, Step::Writable(_)));
-        let build = Build {
-            in_user_namespace,
-            user_map: CString::new(format!("{uid} {uid} 1"))?,
-            group_map: CString::new(format!("{gid} {gid} 1"))?,
-            copies: writable.map(|_| RawSlot::new(-1)).collect(),
-            steps,
-            report: report_end.as_raw_fd(),
-            release: release_end.as_raw_fd(),
-        };
-        let child = build.fork()?;
-        drop((report_end, release_end));
-        let mut answer = [0; 8];
-        let told = report.read_exact(&mut answer);
-        let result = told.and_then(|()| {
-            let (step, error) = answer.split_at(4);
-            let number = |bytes: &[u8]| bytes.try_into().map_or(0, c_int::from_ne_bytes);
-            match number(error) {
-                0 => Self::of(child, in_user_namespace),
-                error => {
-                    let error = io::Error::from_raw_os_error(error);
-                    let what = STAGES.get(number(step).unsigned_abs() as usize);
-                    let what = what.copied().unwrap_or("mounting");
-                    Err(io::Error::new(error.kind(), format!("{what}: {error}")))
-                }
-            }
-        });
-        // It waits for this; what it built lives on in our descriptors.
-        drop(release);
+        let (ours, theirs) = UnixStream::pair()?;
+        // Whoever maps users must own its entries below /proc, and then the rest of the user's
+        // processes can look into its memory: it must not be a copy of ours.
+        let child = if in_user_namespace && is_hidden() {
+            Builder::start(plan, &ours, theirs)
+        } else {
+            let build = Build::of(plan, in_user_namespace, theirs.as_raw_fd())?;
+            let child = build.fork();
+            // Ours would keep us waiting for a child that ended without an answer.
+            drop(theirs);
+            child
+        }?;
+        let built = Self::received(&ours, in_user_namespace);
         while matches!(
             waitpid(Some(child), WaitOptions::empty()),
             Err(rustix::io::Errno::INTR)
         ) {}
-        result
+        built
     }
 
-    /// Takes hold of the namespaces of the child that built them.
-    fn of(child: Pid, in_user_namespace: bool) -> io::Result<Self> {
-        let directory = PathBuf::from(format!("/proc/{}", child.as_raw_nonzero()));
-        let open = |name: &str, flags: OFlags| {
-            let path = directory.join(name);
-            rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
-        };
+    /// Takes hold of the namespaces that a child built; they live on in our descriptors.
+    fn received(mut child: &UnixStream, in_user_namespace: bool) -> io::Result<Self> {
+        let mut answer = [0; 8];
+        child.read_exact(&mut answer)?;
+        let (stage, error) = answer.split_at(4);
+        let number = |bytes: &[u8]| bytes.try_into().map_or(0, c_int::from_ne_bytes);
+        if number(error) != 0 {
+            let error = io::Error::from_raw_os_error(number(error));
+            let what = STAGES.get(number(stage).unsigned_abs() as usize);
+            let what = what.copied().unwrap_or("mounting");
+            return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
+        }
         Ok(Self {
+            mount: received(child, RecvFlags::empty())?,
+            own_directories: vec![received(child, RecvFlags::empty())?],
             user: in_user_namespace
-                .then(|| open("ns/user", OFlags::RDONLY))
+                .then(|| received(child, RecvFlags::empty()))
                 .transpose()?,
-            mount: open("ns/mnt", OFlags::RDONLY)?,
-            own_directories: vec![open("root/dev/shm", OFlags::PATH)?],
         })
     }
+}
+
+/// This program again, with nothing in its memory but what it is told to mount.
+struct Builder;
+
+impl Builder {
+    fn start(plan: &SandboxPlan, mut ours: &UnixStream, theirs: UnixStream) -> io::Result<Pid> {
+        let spec = ChildSpec {
+            cwd: Some("/".into()),
+            streams: Streams::Given {
+                input: Some(theirs.into()),
+                output: None,
+            },
+            kill_on_drop: false,
+            ..ChildSpec::new("/proc/self/exe", BUILDER_ARGUMENTS, ChildEnv::default())
+        };
+        let child = spec.spawn().map_err(io::Error::other)?;
+        let plan = plan.encode();
+        let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
+        ours.write_all(&length.to_ne_bytes())?;
+        ours.write_all(&plan)?;
+        let pid = i32::try_from(child.pid()).ok().and_then(Pid::from_raw);
+        pid.ok_or_else(|| io::Error::other("no process id"))
+    }
+}
+
+/// How this program is started to build namespaces: see [`build_namespaces`].
+pub const BUILDER_ARGUMENTS: [&str; 2] = ["internal", "sandbox-namespaces"];
+
+/// Builds the namespaces that standard input asks for, hands them over and returns. The program calls
+/// this before it reads anything else, when started with [`BUILDER_ARGUMENTS`].
+pub fn build_namespaces() -> io::Result<()> {
+    let mut input = UnixStream::from(rustix::io::dup(rustix::stdio::stdin())?);
+    let mut length = [0; 4];
+    input.read_exact(&mut length)?;
+    let length = u64::from(u32::from_ne_bytes(length));
+    let mut bytes = Vec::new();
+    (&mut input).take(length).read_to_end(&mut bytes)?;
+    let Some(plan) = SandboxPlan::decode(&bytes) else {
+        return Err(io::Error::other("malformed sandbox"));
+    };
+    Build::of(&plan, true, input.as_raw_fd())?.run_and_answer();
+    Ok(())
 }
 
 fn steps(plan: &SandboxPlan) -> io::Result<Vec<Step>> {
@@ -208,6 +241,24 @@ const OPEN_TREE_CLONE: c_uint = 1;
 const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 
 impl Build {
+    fn of(plan: &SandboxPlan, in_user_namespace: bool, socket: c_int) -> io::Result<Self> {
+        let steps = steps(plan)?;
+        let uid = rustix::process::geteuid().as_raw();
+        let gid = rustix::process::getegid().as_raw();
+        let writable = steps
+            .iter()
+            .filter(|step| matches!(step, Step::Writable(_)));
+        Ok(Self {
+            in_user_namespace,
+            is_ours_to_read: !is_hidden(),
+            user_map: CString::new(format!("{uid} {uid} 1"))?,
+            group_map: CString::new(format!("{gid} {gid} 1"))?,
+            copies: writable.map(|_| RawSlot::new(-1)).collect(),
+            steps,
+            socket,
+        })
+    }
+
     #[expect(unsafe_code, reason = "there is no safe interface for a fork")]
     fn fork(&self) -> io::Result<Pid> {
         // SAFETY: the child makes system calls on memory that was prepared, and ends; it never
@@ -215,37 +266,50 @@ impl Build {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                let (stage, error) = match self.run() {
-                    Ok(()) => (0, 0),
-                    Err(failed) => failed,
-                };
-                let mut answer = [0; 8];
-                let (first, second) = answer.split_at_mut(4);
-                first.copy_from_slice(&stage.to_ne_bytes());
-                second.copy_from_slice(&error.to_ne_bytes());
-                // SAFETY: as above. It waits until its namespaces have been taken hold of, or until
-                // whoever wanted them is gone.
-                unsafe {
-                    libc::write(self.report, answer.as_ptr().cast(), answer.len());
-                    let mut byte = 0_u8;
-                    libc::close(self.report);
-                    // Our copy of the other end would keep us waiting for ever.
-                    libc::syscall(libc::SYS_close_range, 3_u32, self.below_release(), 0);
-                    libc::syscall(libc::SYS_close_range, self.above_release(), u32::MAX, 0);
-                    libc::read(self.release, (&raw mut byte).cast(), 1);
-                    libc::_exit(0)
-                }
+                self.run_and_answer();
+                // SAFETY: ends the child at once, without anything of the parent's being cleaned up.
+                unsafe { libc::_exit(0) }
             }
             child => Pid::from_raw(child).ok_or_else(|| io::Error::other("no process id")),
         }
     }
 
-    fn below_release(&self) -> u32 {
-        self.release.unsigned_abs().saturating_sub(1)
+    /// Builds the namespaces of this process and hands them over.
+    fn run_and_answer(&self) {
+        let (stage, error) = match self.run() {
+            Ok(()) => (0, 0),
+            Err(failed) => failed,
+        };
+        self.answer(stage, error);
     }
 
-    fn above_release(&self) -> u32 {
-        self.release.unsigned_abs().saturating_add(1)
+    #[expect(unsafe_code, reason = "system calls in a child that may not allocate")]
+    fn answer(&self, stage: c_int, error: c_int) {
+        let mut answer = [0; 8];
+        let (first, second) = answer.split_at_mut(4);
+        first.copy_from_slice(&stage.to_ne_bytes());
+        second.copy_from_slice(&error.to_ne_bytes());
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+        let opened = [
+            (c"/proc/self/ns/mnt", flags),
+            (SHARED, libc::O_PATH | libc::O_CLOEXEC),
+            (c"/proc/self/ns/user", flags),
+        ];
+        let opened = opened.get(..if self.in_user_namespace { 3 } else { 2 });
+        // SAFETY: system calls on texts and on memory of this function. What cannot be opened is not
+        // sent, and its absence is what the other side reports.
+        unsafe {
+            libc::write(self.socket, answer.as_ptr().cast(), answer.len());
+            if error != 0 {
+                return;
+            }
+            for (path, flags) in opened.unwrap_or_default() {
+                let descriptor = libc::open(path.as_ptr(), *flags);
+                if descriptor < 0 || send_descriptor(self.socket, descriptor) < 0 {
+                    return;
+                }
+            }
+        }
     }
 
     /// Runs in the child.
@@ -253,8 +317,11 @@ impl Build {
     fn run(&self) -> Result<(), Failed> {
         // SAFETY: system calls on prepared memory.
         unsafe {
-            // Its entries below /proc belong to root otherwise, if ours do.
-            libc::prctl(libc::PR_SET_DUMPABLE, 1);
+            if self.is_ours_to_read {
+                // Its entries below /proc belong to root otherwise, if ours do: entering a namespace
+                // with our memory, as every sandboxed child does, makes them so.
+                libc::prctl(libc::PR_SET_DUMPABLE, 1);
+            }
             // A child of a terminal's group must not be stopped or ended by its keys half-way.
             libc::setsid();
             let mut namespaces = libc::CLONE_NEWNS;

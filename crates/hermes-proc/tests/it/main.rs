@@ -6,6 +6,7 @@
 )]
 
 mod captured;
+mod daemons;
 mod end_signals;
 mod env_on_every_path;
 mod git;

@@ -10,6 +10,7 @@ use super::incoming::{Incoming, Received};
 use super::manifest::{Manifest, SentFile};
 use super::scripts::listed_as;
 use crate::digest::digest_stream;
+use hermes_fs::Directory;
 use hermes_terminal::carried_files::{CarriedKind, CarriedRoot, is_left_over};
 
 /// What came back from another machine.
@@ -109,25 +110,27 @@ fn place_file(
     time: &str,
     outcome: &mut PulledBack,
 ) -> Result<SentFile, hermes_fs::Error> {
-    let path = hermes_fs::join_without_symlinks(root, relative)?;
-    let here = hash_of(&path)?;
+    let path = root.join(relative);
+    // By descriptor from here on: what works in there may put a link on the way at any time.
+    hermes_fs::create_dir_all(root, 0o700)?;
+    let root = Directory::open(root)?;
+    root.create_directories(relative.parent().unwrap_or(Path::new("")), 0o700)?;
+    let here = hash_of(&root, relative)?;
     let here = here.as_deref();
     if here != Some(&incoming.hash) {
         // Changed here, too, since it was sent.
         if here.is_some() && here != sent {
-            outcome.kept.push(keep_copy(&path, time)?);
+            outcome.kept.push(keep_copy(&root, relative, time)?);
         }
-        let mode = match hermes_fs::symlink_metadata(&path) {
+        let mode = match root.metadata(relative) {
             Ok(meta) => meta.mode() & 0o777,
             Err(_) => 0o600 | (incoming.mode & 0o700),
         };
-        if let Some(parent) = path.parent() {
-            hermes_fs::create_dir_all(parent, 0o700)?;
-        }
-        replace(&path, &incoming.staged, mode)?;
-        outcome.updated.push(path.clone());
+        let staged = hermes_fs::open(&incoming.staged)?;
+        root.replace_file(staged, &incoming.staged, relative, mode)?;
+        outcome.updated.push(path);
     }
-    let meta = hermes_fs::symlink_metadata(&path)?;
+    let meta = root.metadata(relative)?;
     let seconds = meta.mtime().saturating_mul(1_000_000_000);
     Ok(SentFile {
         modified: seconds.saturating_add(meta.mtime_nsec()),
@@ -137,29 +140,17 @@ fn place_file(
     })
 }
 
-/// Beside it under another name first: the staged file may lie on another disk, and whoever reads the
-/// file now sees all of the old content or all of the new.
-fn replace(path: &Path, staged: &Path, mode: u32) -> Result<(), hermes_fs::Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.tmp", hermes_fs::random_hex(12)));
-    hermes_fs::copy_file(staged, &beside, mode)?;
-    hermes_fs::rename(&beside, path).inspect_err(|_| {
-        // The failed rename is what is reported.
-        drop(hermes_fs::remove_file_if_present(&beside));
-    })
-}
-
-fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mode = hermes_fs::symlink_metadata(path)?.mode() & 0o777;
-    let mut copy = path.with_file_name(format!("{name}.host-{time}"));
+fn keep_copy(root: &Directory, relative: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
+    let name = relative.file_name().unwrap_or_default().to_string_lossy();
+    let mode = root.metadata(relative)?.mode() & 0o777;
+    let mut copy = relative.with_file_name(format!("{name}.host-{time}"));
     let mut number = 1;
     loop {
-        match hermes_fs::copy_file(path, &copy, mode) {
-            Ok(_) => return Ok(copy),
+        match root.copy_file(relative, root, &copy, mode) {
+            Ok(_) => return Ok(root.path().join(copy)),
             Err(hermes_fs::Error::AlreadyExists { .. }) => {
                 number += 1;
-                copy = path.with_file_name(format!("{name}.host-{time}-{number}"));
+                copy = relative.with_file_name(format!("{name}.host-{time}-{number}"));
             }
             Err(error) => return Err(error),
         }
@@ -167,11 +158,11 @@ fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
 }
 
 /// Of a regular file; `None` if there is none.
-fn hash_of(path: &Path) -> Result<Option<String>, hermes_fs::Error> {
-    match hermes_fs::open_regular(path) {
+fn hash_of(root: &Directory, relative: &Path) -> Result<Option<String>, hermes_fs::Error> {
+    match root.open_file(relative) {
         Ok((file, _)) => digest_stream(file, |_| Ok(()))
             .map(Some)
-            .map_err(hermes_fs::Error::io("read", path)),
+            .map_err(hermes_fs::Error::io("read", &root.path().join(relative))),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }

@@ -88,8 +88,7 @@ struct Content {
 impl Content {
     /// Opened without following a link: the file was listed as one that is none.
     fn open(file: &CarriedFile) -> Result<Self, String> {
-        let (mut opened, meta) =
-            hermes_fs::open_regular(&file.source).map_err(|error| error.to_string())?;
+        let (mut opened, meta) = file.open().map_err(|error| error.to_string())?;
         let seconds = meta.mtime().saturating_mul(1_000_000_000);
         let (source, size): (Box<dyn Read>, u64) = if meta.len() <= READ_WHOLE {
             let mut bytes = Vec::new();
@@ -155,6 +154,7 @@ mod tests {
     fn file(source: PathBuf, mode: u32) -> CarriedFile {
         CarriedFile {
             kind: CarriedKind::Skill,
+            root: source.clone(),
             source,
             size: 0,
             modified: 0,

@@ -86,6 +86,7 @@ mod tests {
     fn file(size: u64, modified: i64) -> CarriedFile {
         CarriedFile {
             kind: CarriedKind::Skill,
+            root: "/h".into(),
             source: "/h/x".into(),
             size,
             modified,

@@ -63,6 +63,7 @@ impl CrashGuard {
             leader: 0,
             start_time: 0,
             mark: mark.to_owned(),
+            supervisor: None,
             leader_is_ours: false,
         });
         Some(guarded)
@@ -139,6 +140,7 @@ fn decode(slot: &[u8]) -> Option<ProcessTree> {
         leader,
         start_time: u64::from_le_bytes(*start_time),
         mark: String::from_utf8(mark.to_owned()).ok()?,
+        supervisor: None,
         leader_is_ours: false,
     })
 }
@@ -154,6 +156,7 @@ mod tests {
             leader: 4_000_000,
             start_time: u64::MAX - 1,
             mark: "0123456789abcdef".into(),
+            supervisor: None,
             leader_is_ours: false,
         };
         let bytes = encode(&tree);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hermes_proc::{Child, ProcessHandle, ProcessTree, start_time_of};
+use hermes_proc::{Child, ProcessHandle, ProcessIdentity, ProcessTree, identity_of, start_time_of};
 use serde_json::Value;
 
 use super::host::PolledProcess;
@@ -56,6 +56,13 @@ pub(super) struct Process {
 /// How long an ended process is remembered.
 pub(super) const REMEMBERED: Duration = Duration::from_mins(30);
 
+/// The supervisor that an entry names, if it still runs: its entries are about this boot.
+fn supervisor_of(record: &Record) -> Option<ProcessIdentity> {
+    let pid = u32::try_from(record.number("supervisor_pid")?).ok()?;
+    let started = record.number("supervisor_start_time")?;
+    identity_of(pid).filter(|identity| identity.start_time == started)
+}
+
 impl Process {
     /// A process from its entry; `None` if the entry lacks what makes it one.
     pub(super) fn from_record(record: Record) -> Option<Self> {
@@ -78,6 +85,7 @@ impl Process {
                 leader: pid,
                 start_time: record.number("host_start_time").unwrap_or(0),
                 mark: text("exec_id"),
+                supervisor: supervisor_of(&record),
                 leader_is_ours: false,
             },
             started_at,
@@ -96,6 +104,18 @@ impl Process {
             key: 0,
             record,
         })
+    }
+
+    /// Remembers who supervises it, also for a later Hermes.
+    pub(super) fn set_supervisor(&mut self, supervisor: Child) {
+        let identity = identity_of(supervisor.pid());
+        if let Some(identity) = &identity {
+            self.record.set("supervisor_pid", identity.pid);
+            let started = identity.start_time;
+            self.record.set("supervisor_start_time", started);
+        }
+        self.tree.supervisor = identity;
+        self.supervisor = Some(supervisor);
     }
 
     pub(super) fn is_running(&self) -> bool {

@@ -202,7 +202,7 @@ impl Processes {
         };
         let (link, host) = match started_by {
             StartedBy::Supervisor(supervisor, link) => {
-                process.supervisor = Some(supervisor);
+                process.set_supervisor(supervisor);
                 (Some(link), None)
             }
             StartedBy::Host(polled) => {

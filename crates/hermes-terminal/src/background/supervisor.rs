@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use hermes_fs::Staging;
 use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{
-    Child, ChildSpec, Group, KillTiming, PollSet, Pty, Streams, kill_tree, read_once,
+    Child, ChildExits, ChildSpec, Group, KillTiming, PollSet, Pty, Streams, adopt_orphans,
+    kill_tree, read_once, reap_orphans,
 };
 use rustix::io::Errno;
 
@@ -63,6 +64,8 @@ struct Supervisor {
     listener: Option<UnixListener>,
     child: Child,
     started: Started,
+    /// Tells of orphans that have ended.
+    exits: ChildExits,
     /// Where the process's output is read; with a terminal, also where input is typed.
     output: Option<OwnedFd>,
     typed: Vec<u8>,
@@ -74,6 +77,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
+    /// Starts the shell; what it starts in turn and leaves behind becomes ours.
     fn start(spec: &StartSpec) -> Result<(Self, OwnedFd), Box<dyn std::error::Error>> {
         hermes_fs::create_dir_all(&spec.directory, 0o700)?;
         // Names relative to the directory: a socket's path has room for a hundred characters only.
@@ -110,6 +114,8 @@ impl Supervisor {
             sandbox,
             ..ChildSpec::new(&spec.shell, args, variables)
         };
+        let exits = ChildExits::listen()?;
+        adopt_orphans()?;
         let child = shell.spawn()?;
         let started = Started {
             pid: child.pid(),
@@ -122,6 +128,7 @@ impl Supervisor {
             listener,
             child,
             started,
+            exits,
             output: Some(output),
             typed: Vec::new(),
             clients: Vec::new(),
@@ -163,6 +170,10 @@ impl Supervisor {
     /// Waits for something to happen and deals with it; `true` when the shell has ended.
     fn step(&mut self, wait: Duration, running: bool) -> io::Result<bool> {
         let ready = self.poll(wait, running)?;
+        if ready.orphan {
+            self.exits.clear();
+            reap_orphans(&self.child);
+        }
         if ready.output {
             self.read_output();
         }
@@ -186,6 +197,7 @@ impl Supervisor {
         let output = set.readable(self.output.as_ref());
         let input = set.writable(self.output.as_ref().filter(|_| !self.typed.is_empty()));
         let exit = set.readable(running.then_some(&self.child));
+        let orphan = set.readable([&self.exits]);
         let knock = set.readable(self.listener.as_ref());
         let clients: Vec<_> = self
             .clients
@@ -200,6 +212,7 @@ impl Supervisor {
             output: set.is_ready(&output),
             can_type: set.is_ready(&input),
             exit: set.is_ready(&exit),
+            orphan: set.is_ready(&orphan),
             knock: set.is_ready(&knock),
             clients: clients
                 .iter()
@@ -304,6 +317,7 @@ struct Ready {
     output: bool,
     can_type: bool,
     exit: bool,
+    orphan: bool,
     knock: bool,
     clients: Vec<bool>,
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::Kind;
+use hermes_fs::{Directory, Kind};
 
 use super::roots::{CarriedKind, CarriedRoot};
 
@@ -18,12 +19,26 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedFile {
     pub kind: CarriedKind,
+    /// The tree it is in, or the file itself.
+    pub root: PathBuf,
     pub source: PathBuf,
     /// Its bytes.
     pub size: u64,
     /// When it was changed, in nanoseconds since 1970.
     pub modified: i64,
     pub mode: u32,
+}
+
+impl CarriedFile {
+    /// Opens it as it was listed: whoever has put a link on the way since gets an error.
+    pub fn open(&self) -> hermes_fs::Result<(File, Metadata)> {
+        match self.source.strip_prefix(&self.root) {
+            Ok(below) if !below.as_os_str().is_empty() => {
+                Directory::open(&self.root)?.open_file(below)
+            }
+            _ => hermes_fs::open_regular(&self.source),
+        }
+    }
 }
 
 /// Files that cannot be listed, so that nothing can be said about what is missing.
@@ -48,8 +63,15 @@ pub fn files_of(roots: &[CarriedRoot]) -> Result<BTreeMap<PathBuf, CarriedFile>,
             files: &mut files,
         };
         match root.kind {
-            CarriedKind::Credential => walk.add(&root.source, root.target.clone())?,
-            CarriedKind::Skill | CarriedKind::Cache => walk.enter(&root.source, &root.target, 0)?,
+            CarriedKind::Credential => {
+                let meta = hermes_fs::symlink_metadata(&root.source);
+                walk.add(&root.source, meta, root.target.clone())?;
+            }
+            CarriedKind::Skill | CarriedKind::Cache => match Directory::open(&root.source) {
+                Ok(directory) => walk.enter(&directory, &root.target, 0)?,
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            },
         }
     }
     Ok(files)
@@ -61,25 +83,30 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn enter(&mut self, directory: &Path, target: &Path, depth: usize) -> Result<(), Unlistable> {
+    fn enter(
+        &mut self,
+        directory: &Directory,
+        target: &Path,
+        depth: usize,
+    ) -> Result<(), Unlistable> {
         if depth > MAX_DEPTH {
             return Err(self.too_many());
         }
-        let entries = match hermes_fs::read_dir(directory) {
-            Ok(entries) => entries,
-            // Removed since it was listed: its files are gone, too.
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        for entry in entries {
+        for entry in directory.entries()? {
             if hermes_fs::confined_relative(&entry.name).is_err() {
                 continue;
             }
             let target = target.join(&entry.name);
             match entry.kind {
-                Kind::Dir => self.enter(&entry.path, &target, depth + 1)?,
+                Kind::Dir => match directory.directory(Path::new(&entry.name)) {
+                    Ok(directory) => self.enter(&directory, &target, depth + 1)?,
+                    // Removed since it was listed: its files are gone, too.
+                    Err(error) if error.is_not_found() => {}
+                    Err(error) => return Err(error.into()),
+                },
                 Kind::File if !is_left_over(&entry.name.to_string_lossy()) => {
-                    self.add(&entry.path, target)?;
+                    let meta = directory.metadata(Path::new(&entry.name));
+                    self.add(&entry.path, meta, target)?;
                 }
                 Kind::File | Kind::Symlink | Kind::Special => {}
             }
@@ -87,8 +114,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn add(&mut self, source: &Path, target: PathBuf) -> Result<(), Unlistable> {
-        let meta = match hermes_fs::symlink_metadata(source) {
+    fn add(
+        &mut self,
+        source: &Path,
+        meta: hermes_fs::Result<Metadata>,
+        target: PathBuf,
+    ) -> Result<(), Unlistable> {
+        let meta = match meta {
             Ok(meta) if meta.is_file() => meta,
             // Removed or replaced since it was listed.
             Ok(_) => return Ok(()),
@@ -98,6 +130,7 @@ impl Walk<'_> {
         let seconds = meta.mtime().saturating_mul(1_000_000_000);
         self.files.entry(target).or_insert_with(|| CarriedFile {
             kind: self.root.kind,
+            root: self.root.source.clone(),
             source: source.to_owned(),
             size: meta.size(),
             modified: seconds.saturating_add(meta.mtime_nsec()),

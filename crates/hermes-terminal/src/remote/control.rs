@@ -4,14 +4,14 @@
 //! several kills can be under way at once; the waiting is done here. If it is lost, the next kill
 //! opens another.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hermes_proc::KillTiming;
 
 use super::client::Client;
-use super::hunt::{Hunt, Killed, Unreachable, pids_of};
+use super::hunt::{Hunt, Killed, Unreachable, mark_line, pids_of};
 use super::program::{arguments, control_program};
 use super::transport::Transport;
 use crate::lock::lock;
@@ -40,6 +40,8 @@ struct State {
     link: Link,
     /// Loops whose commands end should we be killed.
     owned: BTreeSet<u32>,
+    /// What their commands are known by.
+    marks: BTreeMap<u32, u64>,
     last_id: u64,
     /// When opening failed last, and for what.
     failed: Option<(Instant, ShellKind)>,
@@ -59,6 +61,16 @@ impl Control {
         let mut state = lock(&self.state);
         state.owned.insert(pid);
         state.tell(&format!("own {pid}\n"));
+    }
+
+    /// Remembers what the command of a loop is known by, while it runs.
+    pub(super) fn mark(&self, pid: u32, mark: Option<u64>) {
+        let mut state = lock(&self.state);
+        match mark {
+            Some(mark) => state.marks.insert(pid, mark),
+            None => state.marks.remove(&pid),
+        };
+        state.tell(&mark_line(pid, mark));
     }
 
     pub(super) fn free(&self, pid: u32) {
@@ -119,6 +131,9 @@ impl Control {
         for pid in owned {
             state.tell(&format!("own {pid}\n"));
         }
+        for (pid, mark) in state.marks.clone() {
+            state.tell(&mark_line(pid, Some(mark)));
+        }
         drop(state);
         self.changed.notify_all();
         is_open
@@ -169,6 +184,7 @@ impl Control {
         let mut state = lock(&self.state);
         let link = std::mem::take(&mut state.link);
         state.owned.clear();
+        state.marks.clear();
         state.failed = None;
         drop(state);
         self.changed.notify_all();

@@ -14,9 +14,9 @@ use super::control::Control;
 use super::error::RemoteError;
 use super::exchange::{Conversation, Known, Over};
 use super::hello::Hello;
-use super::hunt::Killed;
+use super::hunt::{Killed, mark_line};
 use super::pool::{Pool, Slot};
-use super::request::{Execution, Nonces};
+use super::request::{Execution, Nonces, new_mark};
 use super::settings::RemoteSettings;
 use super::transport::{Transport, TransportError, Trouble};
 use crate::lock::lock;
@@ -81,6 +81,8 @@ pub(super) struct Executed {
     pub(super) hello: Arc<Hello>,
     nonces: Nonces,
     pub(super) known: Known,
+    /// The limit that marks its processes.
+    pub(super) mark: Option<u64>,
     pub(super) over: Over,
     pub(super) took: Duration,
     pub(super) killed: Option<Killed>,
@@ -129,19 +131,23 @@ impl RemoteHost {
                 of_loop: report_nonce(),
                 of_shell: report_nonce(),
             };
-            let request = execution.bytes(&loan.channel.hello, &nonces);
+            let mark = new_mark();
+            let request = execution.bytes(&loan.channel.hello, &nonces, mark);
             if request.len() > LARGE
                 && let Some(slot) = loan.slot.take()
             {
                 self.pool.lose(slot);
             }
             let begun = Instant::now();
+            self.tell_mark(&mut loan.channel, mark);
             let (over, killed, known) =
-                self.converse(&mut loan, execution, &request, &nonces, sink);
+                self.converse(&mut loan, execution, (&request, mark), &nonces, sink);
+            self.tell_mark(&mut loan.channel, None);
             let executed = Executed {
                 hello: Arc::clone(&loan.channel.hello),
                 nonces,
                 known,
+                mark,
                 over,
                 took: begun.elapsed(),
                 killed,
@@ -163,7 +169,7 @@ impl RemoteHost {
         self: &Arc<Self>,
         loan: &mut Loan,
         execution: &Execution<'_>,
-        request: &[u8],
+        (request, mark): (&[u8], Option<u64>),
         nonces: &Nonces,
         sink: &mut dyn FnMut(&[u8]),
     ) -> (Over, Option<Killed>, Known) {
@@ -174,12 +180,23 @@ impl RemoteHost {
             return (over, None, conversation.finish(sink));
         }
         // Without a word from its shell, everything under the loop is meant.
-        let seeds = format!("{}:-", conversation.pid().unwrap_or(hello.pid));
+        let leader = conversation.pid().unwrap_or(hello.pid);
+        let seeds = seeds_of(&format!("{leader}:-"), mark);
         let timing = execution.kill_timing();
         let killed = conversation.kill(&seeds, timing, sink);
         let killed = killed.unwrap_or_else(|| self.kill_tree(&seeds, timing, hello.kind));
         conversation.after_kill(sink);
         (over, Some(killed), conversation.finish(sink))
+    }
+
+    /// Tells whoever ends commands should we be killed what the command of a channel is known by.
+    fn tell_mark(&self, channel: &mut Channel, mark: Option<u64>) {
+        let pid = channel.hello.pid;
+        if channel.is_guarded {
+            channel.ask_guard(&mark_line(pid, mark));
+        } else {
+            self.control.mark(pid, mark);
+        }
     }
 
     pub(super) fn kill_tree(&self, seeds: &str, timing: KillTiming, kind: ShellKind) -> Killed {
@@ -430,6 +447,14 @@ impl RemoteHost {
 
     fn touch(&self) {
         *lock(&self.activity) = Instant::now();
+    }
+}
+
+/// Processes to begin with, and the mark by which others are found.
+pub(super) fn seeds_of(pids: &str, mark: Option<u64>) -> String {
+    match mark {
+        Some(mark) => format!("{pids} ={mark}"),
+        None => pids.to_owned(),
     }
 }
 

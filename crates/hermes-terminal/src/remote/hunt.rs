@@ -16,7 +16,8 @@ pub(super) struct Killed {
 #[derive(Debug)]
 pub(super) struct Unreachable;
 
-/// The kill of the processes that belong to `seeds`: pids with their start time, or `-` for it.
+/// The kill of the processes that belong to `seeds`: pids with their start time, or `-` for it, and
+/// the limit that marks them, behind `=`.
 pub(super) struct Hunt<'a> {
     pub(super) id: u64,
     pub(super) seeds: &'a str,
@@ -75,4 +76,12 @@ pub(super) fn pids_of(answer: &str) -> Vec<u32> {
     words
         .filter_map(|pid| pid.trim_start_matches('-').parse().ok())
         .collect()
+}
+
+/// Tells the other side what the command of a loop is known by, or that it has ended.
+pub(super) fn mark_line(pid: u32, mark: Option<u64>) -> String {
+    match mark {
+        Some(mark) => format!("mark {pid} {mark}\n"),
+        None => format!("mark {pid}\n"),
+    }
 }

@@ -17,7 +17,7 @@ use memchr::memmem;
 use super::command::{check_workdir, requested_directory};
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{KILL_BOUND, RemoteHost};
+use super::host::{KILL_BOUND, RemoteHost, seeds_of};
 use super::request::{Directory, Execution, Verb};
 use super::script_run::ScriptRequest;
 use crate::backend::{BackendProcess, moved_note};
@@ -97,6 +97,7 @@ impl RemoteHost {
         if let Some((launcher, time)) = started.launcher {
             seeds = format!("{seeds} {}", seed(launcher, time));
         }
+        let seeds = seeds_of(&seeds, executed.mark);
         let cwd = PathBuf::from(OsString::from_vec(started.cwd.clone()));
         let cwd_note = started.has_moved.then(|| moved_note(&requested, &cwd));
         if process.workdir.is_none() && (cwd_note.is_some() || !state.cwd.is_absolute()) {

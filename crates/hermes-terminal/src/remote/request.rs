@@ -73,10 +73,16 @@ pub(super) struct Execution<'a> {
     pub(super) revives: bool,
 }
 
+/// The limit by which the processes of a command are known on the host; `None` should the dice fall
+/// on a number that is no mark.
+pub(super) fn new_mark() -> Option<u64> {
+    hermes_proc::limit_mark(&hermes_fs::random_hex(16))
+}
+
 impl Execution<'_> {
     /// The bytes for a loop that greeted with `hello`.
-    pub(super) fn bytes(&self, hello: &Hello, nonces: &Nonces) -> Vec<u8> {
-        let setup = self.setup(hello, &nonces.of_shell);
+    pub(super) fn bytes(&self, hello: &Hello, nonces: &Nonces, mark: Option<u64>) -> Vec<u8> {
+        let setup = self.setup(hello, &nonces.of_shell, mark);
         let mut command = self.command.to_owned();
         command.push(b'\n');
         let mut functions = Vec::new();
@@ -117,13 +123,14 @@ impl Execution<'_> {
         bytes
     }
 
-    fn setup(&self, hello: &Hello, nonce: &str) -> Vec<u8> {
+    fn setup(&self, hello: &Hello, nonce: &str, mark: Option<u64>) -> Vec<u8> {
         let dialect = Dialect::of(hello.kind);
         let changes = merged(&self.state.overlay);
         let mut text = Text {
             bytes: Vec::with_capacity(1024),
             dialect,
         };
+        text.mark(mark);
         text.variables(&changes);
         text.directory(self.directory, nonce);
         text.old_directory(hello, &changes);
@@ -162,6 +169,18 @@ impl Text {
 
     fn add_quoted(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(&quote(bytes));
+    }
+
+    /// Marks this shell and all it starts. A shell that does not know the limit, and a host that does
+    /// not let it be set, go without.
+    fn mark(&mut self, mark: Option<u64>) {
+        let Some(mark) = mark else {
+            return;
+        };
+        let builtin = self.dialect.builtin;
+        self.add(&format!(
+            "{builtin}ulimit -x {mark} 2>/dev/null || {builtin}ulimit -w {mark} 2>/dev/null\n"
+        ));
     }
 
     fn variables(&mut self, changes: &Changes<'_>) {
@@ -347,7 +366,7 @@ mod tests {
                 of_loop: "nL".to_owned(),
                 of_shell: "nC".to_owned(),
             };
-            let bytes = request(&state).bytes(&hello(kind), &nonces);
+            let bytes = request(&state).bytes(&hello(kind), &nonces, None);
             let text = String::from_utf8(bytes.clone()).unwrap();
             let mut lines = text.lines();
             assert_eq!(lines.next(), Some("run nL "));

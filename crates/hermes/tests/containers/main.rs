@@ -65,7 +65,10 @@ on_every_engine! {
         a_timeout_reaches_every_process,
         an_interrupt_reaches_every_process,
         a_command_does_not_outlive_its_process,
-        a_command_that_uses_up_all_processes_is_still_killed;
+        a_command_that_uses_up_all_processes_is_still_killed,
+        a_daemon_dies_with_its_command,
+        a_daemon_dies_with_its_background_process,
+        a_daemon_dies_with_a_hermes_that_is_killed;
     settings:
         a_network_that_is_turned_off_is_off,
         a_network_in_the_extra_arguments_against_the_setting_is_refused,
@@ -155,4 +158,5 @@ everywhere! {
     output_may_be_long_and_costs_little_memory,
     results_are_the_same_with_and_without_lasting_shells,
     late_output_never_appears_in_another_command,
+    a_daemon_ends_with_the_command_that_started_it,
 }

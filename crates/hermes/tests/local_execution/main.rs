@@ -14,6 +14,7 @@ mod asking;
 mod background;
 mod bad_input;
 mod canaries;
+mod daemons;
 mod ending;
 mod environment;
 mod guards;

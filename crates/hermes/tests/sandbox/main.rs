@@ -12,6 +12,7 @@
 mod attempts;
 mod escapes;
 mod inside;
+mod own_memory;
 mod policy;
 mod work;
 mod world;

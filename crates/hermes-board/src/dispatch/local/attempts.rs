@@ -1,14 +1,18 @@
 //! Which processes of this machine belong to which attempt at a card of a board.
 //!
 //! Every process that a worker starts inherits the variables that name board, card and attempt, so
-//! its processes are found whether or not the worker was recorded.
+//! its processes are found whether or not the worker was recorded. The worker itself, a Hermes, shows
+//! its variables to nobody; it is known by a mark that the kernel keeps.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hermes_config::vars;
-use hermes_proc::{MarkedProcess, ProcessIdentity, environment_of, identity_of, processes_marked};
+use hermes_proc::{
+    MarkedProcess, ProcessIdentity, environment_of, hidden_processes_of, identity_of,
+    processes_marked,
+};
 
 use crate::boards::Board;
 use crate::dispatch::local::children::Children;
@@ -36,6 +40,8 @@ pub(super) struct Attempts<'b> {
     board: &'b Board,
     pub(super) space: ProcessSpace,
     found: BTreeMap<(TaskId, RunId), Vec<MarkedProcess>>,
+    /// Workers whose environment cannot be read.
+    hidden: BTreeMap<(TaskId, RunId), ProcessIdentity>,
 }
 
 impl<'b> Attempts<'b> {
@@ -45,6 +51,7 @@ impl<'b> Attempts<'b> {
             board,
             space: ProcessSpace::own(),
             found: BTreeMap::new(),
+            hidden: BTreeMap::new(),
         }
     }
 
@@ -60,12 +67,31 @@ impl<'b> Attempts<'b> {
         attempts
     }
 
+    /// Looks for workers of these attempts that hide their environment, as a Hermes does; they are
+    /// known by the mark they were started with.
+    pub(super) fn find_hidden(&mut self, candidates: &[(TaskId, RunId)]) {
+        let marks: Vec<String> = candidates
+            .iter()
+            .map(|(task, run)| exec_id(&self.board.database, task, *run))
+            .collect();
+        for (position, identity) in hidden_processes_of(&marks) {
+            if let Some(attempt) = candidates.get(position) {
+                self.hidden.insert(attempt.clone(), identity);
+            }
+        }
+    }
+
     /// Every attempt with live processes, with one of them.
     pub(super) fn each(&self) -> impl Iterator<Item = WorkerRef> {
-        self.found.iter().filter_map(|((task, run), processes)| {
-            let process = self.leader(task, *run).or(processes.first())?;
-            Some(self.reference(task, *run, &process.identity))
-        })
+        let found = self.found.iter().filter_map(|((task, run), processes)| {
+            let leader = self.leader(task, *run);
+            let identity = leader.or_else(|| processes.first().map(|one| &one.identity))?;
+            Some(self.reference(task, *run, identity))
+        });
+        let hidden = self.hidden.iter();
+        let hidden = hidden.filter(|(attempt, _)| !self.found.contains_key(*attempt));
+        let hidden = hidden.map(|((task, run), identity)| self.reference(task, *run, identity));
+        found.chain(hidden)
     }
 
     fn reference(&self, task: &TaskId, run: RunId, identity: &ProcessIdentity) -> WorkerRef {
@@ -79,15 +105,20 @@ impl<'b> Attempts<'b> {
 
     /// The worker itself, if it is alive: it carries the mark of this start, which its children do not
     /// keep. A worker of another program is the first process that leads a session.
-    pub(super) fn leader(&self, task: &TaskId, run: RunId) -> Option<&MarkedProcess> {
-        let processes = self.found.get(&(task.clone(), run))?;
+    pub(super) fn leader(&self, task: &TaskId, run: RunId) -> Option<&ProcessIdentity> {
+        let attempt = (task.clone(), run);
+        if let Some(hidden) = self.hidden.get(&attempt) {
+            return Some(hidden);
+        }
+        let processes = self.found.get(&attempt)?;
         let leaders = || processes.iter().filter(|process| process.leads_session);
         let mark = exec_id(&self.board.database, task, run);
         let own = leaders().find(|process| carries(process.identity.pid, &mark));
-        own.or_else(|| {
+        let leader = own.or_else(|| {
             let foreign = leaders().filter(|process| !carries_any(process.identity.pid));
             foreign.min_by_key(|process| process.identity.start_time)
-        })
+        });
+        leader.map(|process| &process.identity)
     }
 }
 
@@ -153,9 +184,7 @@ impl Processes for Workers<'_> {
 
     fn of_attempt(&self, task: &TaskId, run: RunId) -> AttemptProcesses {
         match self.attempts.leader(task, run) {
-            Some(leader) => {
-                AttemptProcesses::Worker(self.attempts.reference(task, run, &leader.identity))
-            }
+            Some(leader) => AttemptProcesses::Worker(self.attempts.reference(task, run, leader)),
             None if self.attempts.found.contains_key(&(task.clone(), run)) => {
                 AttemptProcesses::ChildrenOnly
             }

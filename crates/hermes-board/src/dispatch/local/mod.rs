@@ -36,7 +36,7 @@ pub(crate) use terminate::{pids, terminate_earlier_checks};
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact};
-use crate::model::{Obstacle, Task, Termination, WorkerIdentity};
+use crate::model::{Obstacle, RunId, Task, TaskId, Termination, WorkerIdentity};
 use crate::plan::{Facts, Limits, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
 use crate::{Clock, SystemClock, own_lock};
@@ -140,7 +140,9 @@ impl WorkerHost for LocalWorkerHost<'_> {
         let own_lock = own_lock();
         // Scanning every process is worth it only if one could belong to a card.
         let attempts = if has_history(board) {
-            attempts::Attempts::scan(self.board)
+            let mut attempts = attempts::Attempts::scan(self.board);
+            attempts.find_hidden(&attempted(board));
+            attempts
         } else {
             attempts::Attempts::unknown(self.board)
         };
@@ -187,6 +189,14 @@ impl WorkerHost for LocalWorkerHost<'_> {
         launch::launch(request, self.board, self.setup, self.children)
             .map_err(|error| error.to_string())
     }
+}
+
+/// The attempts that are under way, as far as the board knows.
+fn attempted(board: &Snapshot) -> Vec<(TaskId, RunId)> {
+    let running = board.running.iter();
+    running
+        .filter_map(|running| Some((running.card.id.clone(), running.claim.run?)))
+        .collect()
 }
 
 /// Whether any card in question was worked on before.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hermes_proc::{
-    KillTiming, MarkedProcess, ProcessIdentity, ProcessTree, identity_of, is_same_live_process,
-    kill_marked, kill_tree,
+    KillTiming, MarkedProcess, ProcessIdentity, ProcessTree, hidden_processes_of, identity_of,
+    is_same_live_process, kill_marked, kill_tree,
 };
 
 use crate::boards::Board;
@@ -22,6 +22,9 @@ pub const WORKER_TIMING: KillTiming = KillTiming {
     force: true,
 };
 
+/// Attempts before the present one whose workers are looked for; a board numbers them all in one row.
+const EARLIER_RUNS: i64 = 1000;
+
 /// Terminates all of these workers at the same time.
 pub(super) fn terminate_all(
     board: &Board,
@@ -29,7 +32,10 @@ pub(super) fn terminate_all(
     workers: &[WorkerRef],
     timing: KillTiming,
 ) -> Vec<Termination> {
-    let attempts = Attempts::scan(board);
+    let mut attempts = Attempts::scan(board);
+    let attempted = workers.iter();
+    let attempted = attempted.filter_map(|worker| Some((worker.task.clone(), worker.run?)));
+    attempts.find_hidden(&attempted.collect::<Vec<_>>());
     let matcher = BoardMatcher::of(board);
     let jobs: Vec<Job<'_>> = workers
         .iter()
@@ -65,7 +71,28 @@ pub(super) fn terminate_earlier_attempts(
         let attempt = matcher.attempt_of(process);
         attempt.is_some_and(|(of, run)| of == *task && run != current)
     };
-    kill_marked(&mark_names(), is_meant, timing.timeout).survivors
+    let mut survivors = kill_hidden(board, task, current, timing);
+    survivors.extend(kill_marked(&mark_names(), is_meant, timing.timeout).survivors);
+    survivors
+}
+
+/// Terminates earlier workers that hide their environment; returns the survivors.
+fn kill_hidden(board: &Board, task: &TaskId, current: RunId, timing: KillTiming) -> Vec<u32> {
+    let earlier = (current.0.saturating_sub(EARLIER_RUNS)..current.0).map(RunId);
+    let marks: Vec<String> = earlier
+        .map(|run| exec_id(&board.database, task, run))
+        .collect();
+    let hidden = hidden_processes_of(&marks);
+    let trees = hidden.into_iter().map(|(position, leader)| ProcessTree {
+        leader: leader.pid,
+        start_time: leader.start_time,
+        mark: marks.get(position).cloned().unwrap_or_default(),
+        supervisor: None,
+        leader_is_ours: false,
+    });
+    trees
+        .flat_map(|tree| kill_tree(&tree, timing).survivors)
+        .collect()
 }
 
 /// Terminates what a killed session of checks left running; returns the survivors.
@@ -117,6 +144,7 @@ impl Job<'_> {
             leader: leader.pid,
             start_time: leader.start_time,
             mark: mark.unwrap_or_default(),
+            supervisor: None,
             leader_is_ours: self.is_child,
         }
     }
@@ -147,8 +175,7 @@ fn leader_of(worker: &WorkerRef, attempts: &Attempts<'_>) -> Option<ProcessIdent
         identity_of(pid).filter(|_| names_card(pid, &worker.task))
     };
     recorded.or_else(unmistaken).or_else(|| {
-        let leader = attempts.leader(&worker.task, worker.run?)?;
-        let identity = leader.identity.clone();
+        let identity = attempts.leader(&worker.task, worker.run?)?.clone();
         is_same_live_process(&identity).then_some(identity)
     })
 }

@@ -254,6 +254,29 @@ fn an_unrecorded_worker_is_adopted() {
     assert!(lives(worker));
 }
 
+#[test]
+fn a_worker_that_hides_its_environment_is_adopted() {
+    // As every Hermes does. Root would see it all the same.
+    let name = "workers::ends::a_worker_that_hides_its_environment_is_adopted";
+    if hermes_testkit::ran_as_nobody(name) {
+        return;
+    }
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let hide = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); time.sleep(300)";
+    let id = yard.file(&mut store, &format!("exec python3 -c '{hide}'"));
+    let worker = start_without_recording(&mut yard, &mut store, &id);
+    hermes_testkit::eventually("the worker hides", || {
+        std::fs::read(format!("/proc/{worker}/environ")).is_err()
+    });
+    yard.forget_children();
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.adopted), [id.as_str()]);
+    assert_eq!(started(&report), [] as [&str; 0]);
+    assert_eq!(task(&store, &id).worker_pid, Some(i64::from(worker)));
+    assert!(lives(worker));
+}
+
 /// What is left when a dispatcher dies between starting a worker and saying so.
 fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId) -> u32 {
     let lock = own_lock();

@@ -1,25 +1,28 @@
 //! The program of the control channel: finds the processes of a command and signals them.
 //!
-//! A command's processes are its leader, whoever is in the session or group of one of them, and their
-//! children at any depth. Each is remembered with its start time from the first look on: what loses
+//! A command's processes are its leader, whoever is in the session or group of one of them, whoever has
+//! the command's mark among its limits, and their children at any depth: a daemon that forked twice,
+//! made a session of its own and emptied its environment has the mark still. Each is remembered with its start time from the first look on: what loses
 //! its parent during the kill is still found, and a number that means someone else by then is left
 //! alone. The waiting is done by whoever asks. It starts no process, so it works where no process can
 //! be started any more. Where there is no process table to look at, the leader's group is all that is
 //! known.
 //!
-//! When its input ends without a goodbye, whoever asked is gone: the loops it was told to own, and
-//! what runs under them, are ended.
+//! When its input ends without a goodbye, whoever asked is gone: the loops it was told to own, what
+//! runs under them, and what has the mark of the command they run, are ended.
 
 use super::Dialect;
 use crate::shell::ShellKind;
 
 /// `k`: the processes known to belong together, as ` pid:start `. `members` reads the process table
 /// and sets `l` to those that live, adding newly found ones to `k`. `x`: numbers that were given to
-/// someone else meanwhile.
+/// someone else meanwhile. `m`: the marks, as limits of file locks; `u`: processes that have none of
+/// them and need not be looked at again. Only who started after the command can be its.
 const CONTROL: &str = r#"exec 2>/dev/null
 @never@
 i=$IFS
 o=' '
+h=
 z=1
 [ -r /proc/self/stat ] || z=0
 send() {
@@ -34,6 +37,16 @@ _h_x=${_h_x##*) }
 set -- $_h_x
 t="$t ${_h_d#/proc/}:$2:$3:$4:${20}:$1"
 done
+}
+marked() {
+while read -r _h_x; do
+case $_h_x in
+'Max file locks '*)
+for _h_y in $m; do case $_h_x in *" $_h_y "*) return 0;; esac; done
+return 1;;
+esac
+done <"/proc/$1/limits"
+return 1
 }
 members() {
 if [ $z = 0 ]; then
@@ -54,6 +67,17 @@ case $k in
 *" $1:"*) x="$x$1 ";;
 esac
 done
+if [ -n "$m" ]; then
+b=${k#*:}
+b=${b%% *}
+for e in $t; do
+IFS=:; set -- $e; IFS=$i
+case $k in *" $1:$5 "*) continue;; esac
+case $u in *" $1:$5 "*) continue;; esac
+if [ "$b" != - ] && [ "$5" -lt "$b" ]; then continue; fi
+if marked "$1"; then k="$k$1:$5 "; else u="$u$1:$5 "; fi
+done
+fi
 r=' '
 for e in $k; do
 case $x in *" ${e%%:*} "*) ;; *) r="$r${e%%:*} ";; esac
@@ -103,18 +127,32 @@ own) own "$d";;
 free) free "$d";;
 signal)
 eval "k=\$k_$d"
-if [ -z "$k" ]; then k=" $q "; fi
+eval "u=\$u_$d"
+m=
+case $q in *' ='*) m=${q##* =}; q=${q%% =*};; esac
+if [ -z "$k" ]; then k=" $q "; u=' '; fi
 members
 case $s in 0) ;; *) for p in $l; do send $s $p; done;; esac
 eval "k_$d=\$k"
+eval "u_$d=\$u"
 @answer@;;
+mark)
+g=
+for e in $h; do
+case $e in "$d":*) ;; *) g="$g$e ";; esac
+done
+h=$g
+case $s in ?*) h="$h$d:$s ";; esac;;
 @pass_on@
-forget) unset "k_$d";;
+forget) unset "k_$d" "u_$d";;
 bye) exit 0;;
 esac
 done
 k=$o
 case $k in ' ') exit 0;; esac
+m=
+u=' '
+for e in $h; do m="$m ${e#*:}"; done
 members
 for p in $l; do send TERM $p; done
 c=0

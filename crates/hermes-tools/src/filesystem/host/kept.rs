@@ -73,14 +73,18 @@ fn make_own(path: &Path) -> Result<bool, String> {
 }
 
 fn sweep(top: &Path) {
-    let is_old = |path: &Path| {
-        let modified = hermes_fs::symlink_metadata(path).ok()?.modified().ok()?;
+    let Ok(top) = hermes_fs::Directory::open_own(top) else {
+        return;
+    };
+    let is_old = |name: &Path| {
+        let modified = top.metadata(name).ok()?.modified().ok()?;
         let age = SystemTime::now().duration_since(modified).ok()?;
         Some(age > KEPT_FOR)
     };
-    for entry in hermes_fs::read_dir(top).unwrap_or_default() {
-        if is_old(&entry.path) == Some(true)
-            && let Err(error) = hermes_fs::remove_tree(&entry.path)
+    for entry in top.entries().unwrap_or_default() {
+        let name = Path::new(&entry.name);
+        if is_old(name) == Some(true)
+            && let Err(error) = top.remove_tree(name)
         {
             tracing::debug!("could not remove old results: {error}");
         }

@@ -11,7 +11,7 @@ use hermes_testkit::eventually;
 on_each_host!(
     nobody_survives_a_timeout,
     nobody_survives_an_interrupt,
-    daemons_are_left_alone,
+    daemons_die_with_their_command,
     a_shutdown_kills_every_command,
     output_before_the_kill_is_kept,
 );
@@ -69,13 +69,23 @@ fn nobody_survives_an_interrupt(host: &RemoteWorld) {
     assert_eq!(host.world.output("echo again"), "again");
 }
 
-fn daemons_are_left_alone(host: &RemoteWorld) {
+fn daemons_die_with_their_command(host: &RemoteWorld) {
     let sleep = format!("sleep {}", number(551));
-    let command = format!("(setsid {sleep} >/dev/null 2>&1 &) ; sleep 60");
-    let result = host.world.call(json!({"command": command, "timeout": 1}));
+    let command = format!("(env -i PATH=\"$PATH\" setsid {sleep} >/dev/null 2>&1 &)");
+    // One whose command has ended is nobody's to kill.
+    host.world.output(&command);
+    eventually("it runs", || host.is_running(&sleep));
+    let result = host
+        .world
+        .call(json!({"command": "sleep 60", "timeout": 1}));
     assert_eq!(result["exit_code"], 124);
     assert!(host.is_running(&sleep));
     host.world.output(&format!("pkill -f '{sleep}'"));
+    eventually("it is gone", || !host.is_running(&sleep));
+    let command = format!("{command}; sleep 60");
+    let result = host.world.call(json!({"command": command, "timeout": 1}));
+    assert_eq!(result["exit_code"], 124);
+    assert!(!host.is_running(&sleep));
 }
 
 fn a_shutdown_kills_every_command(host: &RemoteWorld) {

@@ -80,3 +80,16 @@ pub(crate) fn supervise_process() -> Result<ExitCode> {
     })?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Whether the program is called to build the namespaces of a sandbox.
+pub(crate) fn is_namespace_builder(args: &[std::ffi::OsString]) -> bool {
+    args == hermes_proc::sandbox::BUILDER_ARGUMENTS
+}
+
+/// Builds the namespaces that standard input asks for.
+pub(crate) fn build_namespaces() -> Result<ExitCode> {
+    hermes_proc::sandbox::build_namespaces().map_err(|error| {
+        CommandError::environment(format!("could not build the sandbox: {error}"))
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -185,3 +185,23 @@ pub(crate) fn late_output_never_appears_in_another_command(place: &dyn Somewhere
     eventually("it is late", &mut look);
     assert!(look() && look() && look());
 }
+
+/// Whatever it does to leave: two forks, sessions of its own, no environment, no descriptor.
+pub(crate) fn a_daemon_ends_with_the_command_that_started_it(place: &dyn Somewhere) {
+    place.configure(json!({"foreground_guard": false}));
+    let mut talk = place.talk();
+    talk.output("true");
+    // A duration that nobody else sleeps for tells it from others.
+    let time = format!("57.{}", std::process::id());
+    let command = format!(
+        "env -i PATH=\"$PATH\" setsid sh -c 'exec </dev/null >/dev/null 2>&1; (setsid sleep {time} &)'; \
+         sleep 58"
+    );
+    let result = talk.terminal(json!({"command": command, "timeout": 2}));
+    assert_eq!(result["exit_code"], 124, "{result}");
+    let (first, rest) = time.split_at(1);
+    let look = format!(
+        "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -x '[{first}]{rest}' || true"
+    );
+    assert_eq!(talk.output(&look), "");
+}

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_testkit::RealEngine;
+use hermes_testkit::{EngineImage, RealEngine};
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::json;
@@ -108,4 +108,60 @@ pub(crate) fn a_command_that_uses_up_all_processes_is_still_killed(engine: RealE
         "{:?}",
         begun.elapsed()
     );
+}
+
+/// Forks twice, makes sessions of its own, empties its environment, lets go of every descriptor.
+const DAEMON: &str = "env -i PATH=\"$PATH\" setsid sh -c \
+    'exec </dev/null >/dev/null 2>&1; cd /; (setsid sleep 339 &)'";
+
+fn daemon_dies_with_a_timeout(place: &Place) {
+    let mut talk = place.talk();
+    talk.output("true");
+    let id = place.only_id();
+    let command = format!("{DAEMON}; sleep 338");
+    let result = talk.terminal(json!({"command": command, "timeout": 2}));
+    assert_eq!(result["exit_code"], 124, "{result}");
+    assert!(!place.runs(&id, "sleep 33"), "{:?}", place.processes(&id));
+    // One that was left on purpose is not the next command's.
+    talk.terminal(json!({ "command": DAEMON }));
+    eventually("it runs", || place.runs(&id, "sleep 339"));
+    talk.terminal(json!({"command": "sleep 338", "timeout": 1}));
+    assert!(place.runs(&id, "sleep 339"), "{:?}", place.processes(&id));
+}
+
+pub(crate) fn a_daemon_dies_with_its_command(engine: RealEngine) {
+    daemon_dies_with_a_timeout(&place(engine));
+    // The same with a shell that is no bash.
+    let image = EngineImage::WithoutBash.name_in(engine);
+    let settings = json!({"foreground_guard": false, "docker_image": image});
+    daemon_dies_with_a_timeout(&Place::with(engine, settings));
+}
+
+pub(crate) fn a_daemon_dies_with_its_background_process(engine: RealEngine) {
+    let place = place(engine);
+    let mut talk = place.talk();
+    talk.output("true");
+    let id = place.only_id();
+    let command = format!("{DAEMON}; sleep 338");
+    let started = talk.terminal(json!({"command": command, "background": true}));
+    let process = text(&started, "session_id").to_owned();
+    eventually("it runs", || place.runs(&id, "sleep 339"));
+    let kill = json!({"action": "kill", "session_id": process});
+    assert_eq!(talk.call("process", kill)["status"], "killed");
+    assert!(!place.runs(&id, "sleep 33"), "{:?}", place.processes(&id));
+}
+
+pub(crate) fn a_daemon_dies_with_a_hermes_that_is_killed(engine: RealEngine) {
+    for image in [EngineImage::Shell, EngineImage::WithoutBash] {
+        let settings = json!({"foreground_guard": false, "docker_image": image.name_in(engine)});
+        let place = Place::with(engine, settings);
+        let mut talk = place.talk();
+        talk.output("true");
+        let id = place.only_id();
+        let command = format!("{DAEMON}; sleep 338");
+        talk.send("main", "terminal", &json!({ "command": command }));
+        eventually("it runs", || place.runs(&id, "sleep 339"));
+        talk.hermes.kill();
+        eventually("nobody is left", || !place.runs(&id, "sleep 33"));
+    }
 }
