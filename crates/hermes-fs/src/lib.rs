@@ -16,6 +16,7 @@ mod lock;
 mod mutate;
 mod random;
 mod read;
+mod room;
 mod staging;
 mod tar_member;
 
@@ -35,5 +36,6 @@ pub use read::{
     canonicalize, exists_no_follow, metadata, open, open_append, open_regular, read_capped,
     read_link, read_optional, read_text_capped, symlink_metadata,
 };
+pub use room::room_in;
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};

@@ -14,6 +14,7 @@ mod compaction;
 mod costs;
 mod durability;
 mod fallback;
+mod floods;
 mod formats;
 mod goal;
 mod instructions;

@@ -1,15 +1,17 @@
 # $1 a path, $2 the expression for ripgrep (empty: do not use it), $3 the expression for grep, $4 lines
 # around a match, $5 a pattern for the names of files (empty: all), $6 the same as ripgrep reads it,
-# $7 bytes of a line, $8 bytes of the answer, $9 matches of a file
+# $7 bytes of a line, $8 bytes of the answer, $9 matches of a file, ${10} seconds
 beginning "$1"
 
 if [ -n "$2" ] && command -v rg >/dev/null; then
   field rg "$real"
-  pattern=$2 around=$4 kind=$6 width=$7 most=$8 each=$9
-  set -- --no-config --no-messages --color never --no-heading --with-filename --line-number --null \
+  pattern=$2 around=$4 kind=$6 width=$7 most=$8 each=$9 seconds=${10}
+  limited=
+  timeout 1 true 2>/dev/null && limited="timeout $seconds"
+  set -- --regex-size-limit 4M --dfa-size-limit 8M --no-config --no-messages --color never --no-heading --with-filename --line-number --null \
     --sort path --context "$around" --max-count "$each"
   [ -z "$kind" ] || set -- "$@" --type-add "hermes:$kind" --type hermes
-  { rg "$@" --regexp "$pattern" -- "$real" && : || printf '\0%s\n' "$?"; } |
+  { $limited rg "$@" --regexp "$pattern" -- "$real" && : || printf '\0%s\n' "$?"; } |
     narrow "$width" | head -c "$most"
   exit 0
 fi
