@@ -29,6 +29,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
+    if !args.quick {
+        // The file holds every key; a snapshot stays inside the home.
+        context.refuse_to_agents("backing up the home with its keys")?;
+    }
     if args.quick {
         return quick(args, context);
     }

@@ -7,6 +7,7 @@
     reason = "tests access files directly"
 )]
 
+mod agent_shell;
 mod approval;
 mod bad_input;
 mod canaries;
