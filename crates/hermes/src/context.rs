@@ -82,7 +82,7 @@ impl Context {
         self.printer.line(text)
     }
 
-    /// Prints data as it is.
+    /// Prints data.
     pub(crate) fn out(&self, text: &str) -> Result<()> {
         self.printer.out(text)
     }
@@ -90,6 +90,11 @@ impl Context {
     /// Prints a value for programs.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
         self.printer.json(value)
+    }
+
+    /// Prints a value for programs, on one line.
+    pub(crate) fn json_line(&self, value: &impl Serialize) -> Result<()> {
+        self.printer.json_line(value)
     }
 
     /// Prints a line of words beside the data.

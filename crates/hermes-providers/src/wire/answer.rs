@@ -19,6 +19,10 @@ const MAX_CALLS: usize = 256;
 
 /// The content of an answer so far.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent fact about the answer"
+)]
 pub(crate) struct CollectedAnswer {
     /// Not shown yet; of an answer that is not streamed, nothing is.
     pub(crate) events: Vec<StreamEvent>,

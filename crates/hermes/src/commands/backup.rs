@@ -165,17 +165,17 @@ impl<'a> ProgressLine<'a> {
         if self.visible && percent != self.last {
             self.last = percent;
             let text = format!(
-                "\r\x1b[K{percent:>3} %  {} of {} files",
+                "{percent:>3} %  {} of {} files",
                 step.files_done, step.files_total
             );
             // A terminal that has gone is found out when the result is printed.
-            drop(self.context.printer.err(&text));
+            drop(self.context.printer.replace_line(&text));
         }
     }
 
     pub(super) fn clear(&self) {
         if self.visible {
-            drop(self.context.printer.err("\r\x1b[K"));
+            drop(self.context.printer.replace_line(""));
         }
     }
 }

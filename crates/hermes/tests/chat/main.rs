@@ -29,6 +29,7 @@ mod routes;
 mod sessions;
 mod settings;
 mod skills;
+mod terminal_text;
 mod titles;
 mod together;
 mod tools;
