@@ -201,6 +201,30 @@ fn agent_cannot_approve_its_own_commands_at_a_terminal_it_opens() {
 }
 
 #[test]
+fn scripts_run_sandboxed_without_a_person_and_carry_the_mark() {
+    let code = "import os\nprint(os.environ.get('HERMES_AGENT_SHELL'))\n\
+                open(os.path.expanduser('~/escaped'), 'w')";
+    let call = json!({ "code": code });
+    let answers = [
+        ScriptedAnswer::call("execute_code", &call),
+        ScriptedAnswer::text("the end"),
+    ];
+    let world = World::with(ModelServer::start(answers));
+    let work = world.home.user_home().join("work");
+    std::fs::create_dir(&work).unwrap();
+    let chat = world.hermes(&["chat", "-Q", "-q", "go"]);
+    chat.in_directory(&work).run().succeeds();
+    let messages = world.last_messages();
+    let content = messages.last().unwrap()["content"].as_str().unwrap();
+    let result: Value = serde_json::from_str(content).unwrap();
+    assert_eq!(result["sandboxed"], true, "{result}");
+    let output = result["output"].as_str().unwrap();
+    assert!(output.starts_with("1\n"), "{result}");
+    assert!(output.contains("Read-only file system"), "{result}");
+    assert!(!world.home.user_home().join("escaped").exists());
+}
+
+#[test]
 fn file_tools_do_not_write_hermes_own_files() {
     let world = World::with(ModelServer::start([]));
     let home = &world.home;
