@@ -5,7 +5,7 @@
 //! A shell can take a variable away, so an ancestor that runs a conversation counts as well; such
 //! processes carry a name of their own, which nobody else can take from them.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -16,7 +16,7 @@ use crate::linux;
 pub const MARK: &str = "HERMES_AGENT_SHELL";
 
 /// The name of processes that run a conversation, as `ps` shows it; the kernel keeps 15 bytes.
-const PROCESS_NAME: &str = "hermes-agent";
+const PROCESS_NAME: &CStr = c"hermes-agent";
 
 /// Who called this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +56,20 @@ pub fn caller(mark: Option<&OsStr>) -> Caller {
 }
 
 /// Gives this process the name by which its descendants know that it runs a conversation.
+#[expect(unsafe_code, reason = "the name of a thread is set by a system call")]
 pub fn announce_agent() {
-    // The name of the whole process, whichever thread this is. Where it cannot be written, the mark
-    // in the environment is what is left.
+    // The name of a process is that of its first thread.
+    // SAFETY: takes nothing and always succeeds.
+    let is_first = unsafe { libc::gettid() } == rustix::process::getpid().as_raw_pid();
+    // SAFETY: the name is a string with its NUL, which the kernel copies.
+    if is_first && unsafe { libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr()) } == 0 {
+        return;
+    }
+    // From another thread, unless the process may not be looked at: then the mark in the environment
+    // is what is left.
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     if let Ok(name) = rustix::fs::open("/proc/self/comm", flags, Mode::empty()) {
-        let _: rustix::io::Result<usize> = rustix::io::write(&name, PROCESS_NAME.as_bytes());
+        let _: rustix::io::Result<usize> = rustix::io::write(&name, PROCESS_NAME.to_bytes());
     }
 }
 
@@ -76,7 +84,7 @@ fn agent_above(pid: u32) -> Option<u32> {
         .filter(|start| *start > 1 && *start != pid);
     starts.find_map(|start| {
         let mut above = std::iter::once(start).chain(ancestors_of(start));
-        above.find(|one| linux::name(*one).as_deref() == Some(PROCESS_NAME))
+        above.find(|one| linux::name(*one).as_deref() == PROCESS_NAME.to_str().ok())
     })
 }
 
@@ -94,7 +102,7 @@ mod tests {
 
     #[test]
     fn names_that_processes_take_fit_the_kernel() {
-        assert!(PROCESS_NAME.len() <= 15);
+        assert!(PROCESS_NAME.count_bytes() <= 15);
     }
 
     #[test]
