@@ -3,11 +3,13 @@
 # $7 bytes of a line, $8 bytes of the answer, $9 matches of a file, ${10} seconds
 beginning "$1"
 
+# What is found in time arrives; where nothing ends it, the whole search is given up later.
+limited=
+timeout 1 true 2>/dev/null && limited="timeout ${10}"
+
 if [ -n "$2" ] && command -v rg >/dev/null; then
   field rg "$real"
-  pattern=$2 around=$4 kind=$6 width=$7 most=$8 each=$9 seconds=${10}
-  limited=
-  timeout 1 true 2>/dev/null && limited="timeout $seconds"
+  pattern=$2 around=$4 kind=$6 width=$7 most=$8 each=$9
   set -- --regex-size-limit 4M --dfa-size-limit 8M --no-config --no-messages --color never --no-heading --with-filename --line-number --null \
     --sort path --context "$around" --max-count "$each"
   [ -z "$kind" ] || set -- "$@" --type-add "hermes:$kind" --type hermes
@@ -18,8 +20,10 @@ fi
 
 field grep "$real"
 if printf 'x\n' | grep --null -HIq x; then
-  files "$5" | in_order | xargs -0 grep --null -HnIE -m "$9" -C "$4" -e "$3" -- |
-    narrow "$7" | head -c "$8"
+  files "$5" | in_order | {
+    $limited xargs -0 grep --null -HnIE -m "$9" -C "$4" -e "$3" --
+    [ $? != 124 ] || printf '\000124\n'
+  } | narrow "$7" | head -c "$8"
   exit 0
 fi
 
