@@ -18,6 +18,7 @@ mod mutate;
 mod random;
 mod read;
 mod remove;
+mod room;
 mod staging;
 mod tar_member;
 
@@ -39,5 +40,6 @@ pub use read::{
     read_link, read_optional, read_text_capped, symlink_metadata,
 };
 pub use remove::remove_tree;
+pub use room::room_in;
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use Extent::{Copies, Tree};
 use PrivatePlace::{
-    Credentials, HermesSecrets, HermesState, PlatformDirectory, ShellStartup, System,
+    Credentials, HermesRules, HermesSecrets, HermesState, PlatformDirectory, ShellStartup, System,
 };
 
 /// What a path holds that makes it private.
@@ -21,6 +21,8 @@ pub(crate) enum PrivatePlace {
     HermesSecrets,
     /// Settings, sessions and databases of Hermes, which only Hermes and the user change.
     HermesState,
+    /// What decides what Hermes runs and as whom, and what it started.
+    HermesRules,
     System,
     /// A directory that macOS reaches through a link of the root directory.
     PlatformDirectory,
@@ -59,7 +61,9 @@ impl PrivatePlace {
             Self::Credentials | Self::HermesSecrets => true,
             Self::ShellStartup => matches!(access, Write | WriteByCommand | Attach),
             Self::HermesState => matches!(access, Write | WriteByCommand | Carry | Sandbox),
-            Self::System | Self::Kernel => matches!(access, Write | WriteByCommand),
+            Self::System | Self::Kernel | Self::HermesRules => {
+                matches!(access, Write | WriteByCommand)
+            }
             Self::EngineSocket => matches!(access, Write | WriteByCommand | Sandbox),
             // Temporary files live there as well.
             Self::PlatformDirectory => access == WriteByCommand,
@@ -73,7 +77,7 @@ impl PrivatePlace {
             Self::Credentials => "contains keys or credentials",
             Self::ShellStartup => "is a start-up file of the user's shell",
             Self::HermesSecrets => "contains credentials of Hermes",
-            Self::HermesState => "may be changed only by Hermes and the user",
+            Self::HermesState | Self::HermesRules => "may be changed only by Hermes and the user",
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
             Self::Device => "is a device, not a file",
@@ -126,6 +130,12 @@ const IN_HERMES_HOME: &[Entries] = &[
     ("mcp-tokens pairing", Tree, HermesSecrets),
     ("config.yaml config.yml state.db", Copies, HermesState),
     ("sessions", Tree, HermesState),
+    (
+        "kanban.db processes.json active_profile distribution.yaml gateway.lock gateway_state.json",
+        Copies,
+        HermesRules,
+    ),
+    ("hooks", Tree, HermesRules),
 ];
 
 /// Absolute; of two entries for one path the first counts.

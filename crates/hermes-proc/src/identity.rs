@@ -57,8 +57,12 @@ pub fn is_zombie(pid: u32) -> bool {
 
 /// The parent of this process, its parent, and so on up to the first process.
 pub fn ancestors_of_self() -> Vec<u32> {
+    ancestors_of(std::process::id())
+}
+
+/// The same for any process.
+pub(crate) fn ancestors_of(mut pid: u32) -> Vec<u32> {
     let mut ancestors = Vec::new();
-    let mut pid = std::process::id();
     while let Some(stat) = linux::stat(pid) {
         // Zero is the parent of the first process and of those whose parent another namespace
         // hides. The second test cannot loop for ever on a table that changes under us.

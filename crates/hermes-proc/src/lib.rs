@@ -3,6 +3,7 @@
 //! The only crate that spawns. It never trusts a pid alone, never hands the parent's environment
 //! on unread, and never formats the value of a variable.
 
+pub mod agent_shell;
 mod child;
 mod child_exits;
 mod clone;

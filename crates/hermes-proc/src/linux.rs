@@ -74,6 +74,12 @@ pub(crate) fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
+/// The name of a process, which it can change.
+pub(crate) fn name(pid: u32) -> Option<String> {
+    let name = String::from_utf8(read(pid, "comm", STAT_LIMIT)?).ok()?;
+    Some(name.trim_end_matches('\n').to_owned())
+}
+
 /// The argument vector of a process. `None` if it is gone or shows none (zombies, kernel threads).
 pub fn command_line(pid: u32) -> Option<Vec<OsString>> {
     let bytes = read(pid, "cmdline", ARGUMENTS_LIMIT)?;

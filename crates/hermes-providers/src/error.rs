@@ -41,6 +41,8 @@ named_enum! {
         FormatError = "format_error",
         /// The response is not an answer: HTML, wrong types, empty.
         Malformed = "malformed_response",
+        /// The answer, or all answers of a turn, have more bytes than any honest one.
+        AnswerTooLarge = "answer_too_large",
         /// The replay script has no matching turn.
         Script = "script",
         Interrupted = "interrupted",
@@ -201,6 +203,10 @@ impl ProviderFailure {
                 "check `model.base_url` and `model.api_mode`: the address may not be a model API"
                     .to_owned()
             }
+            ErrorClass::AnswerTooLarge => {
+                "the server may be broken or repeat itself without end; try another model or provider"
+                    .to_owned()
+            }
             ErrorClass::ProviderPolicyBlocked => {
                 format!("allow the model in the privacy settings of your account at {provider}")
             }
@@ -259,6 +265,7 @@ impl fmt::Display for ProviderError {
             ErrorClass::LongContextTier => "does not offer its long context window to this account",
             ErrorClass::FormatError => "rejected the request",
             ErrorClass::Malformed => "sent an invalid answer",
+            ErrorClass::AnswerTooLarge => "sent too much",
             ErrorClass::Script => "has no matching turn in its script",
         };
         let who = if self.provider.is_empty() {

@@ -4,6 +4,7 @@
 //! The crate knows wire formats, keys, retries and error classes. It never runs a tool, never stores
 //! a conversation, and never prints.
 
+mod byte_budget;
 mod chain;
 mod classify;
 mod context;

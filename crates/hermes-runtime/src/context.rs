@@ -9,6 +9,7 @@ use hermes_config::dotenv::DotEnv;
 use hermes_config::settings::ProblemReporter;
 use hermes_config::{Config, Environment, Sources, vars};
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
+use hermes_proc::agent_shell::{self, Caller};
 use hermes_proc::env::is_managed_secret;
 use hermes_secret::Redactor;
 use hermes_telemetry::Zone;
@@ -104,6 +105,11 @@ impl Context {
         let mut context = self.with_env(self.env.with(&vars::HERMES_HOME, home.as_os_str()));
         home.clone_into(&mut context.location.home);
         context
+    }
+
+    /// Whether a person called this program, or an agent from one of its shells.
+    pub fn caller(&self) -> Caller {
+        agent_shell::caller(self.env.os(&vars::HERMES_AGENT_SHELL))
     }
 
     /// Where settings are read from.

@@ -61,6 +61,32 @@ pub struct Nobody;
 
 impl Person for Nobody {}
 
+/// Whoever types at this terminal is an agent, which cannot approve its own commands. It reads what
+/// is shown, and may be asked what the inner agent wants to know.
+pub(crate) struct AgentAtTerminal(pub(crate) Arc<dyn Person>);
+
+impl Person for AgentAtTerminal {
+    fn answers_questions(&self) -> bool {
+        self.0.answers_questions()
+    }
+
+    fn answer(&self, question: &ClarifyQuestion, timeout: Duration) -> Option<String> {
+        self.0.answer(question, timeout)
+    }
+
+    fn warn(&self, message: &str, hint: Option<&str>) {
+        self.0.warn(message, hint);
+    }
+
+    fn notify(&self, message: &str) {
+        self.0.notify(message);
+    }
+
+    fn progress(&self, line: &str) {
+        self.0.progress(line);
+    }
+}
+
 /// The person as the lower layers know them.
 #[derive(Clone)]
 pub(crate) struct Reached(pub(crate) Arc<dyn Person>);

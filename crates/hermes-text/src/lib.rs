@@ -4,7 +4,9 @@ mod closest;
 mod named_enum;
 mod number;
 mod safe;
+mod terminal;
 
 pub use closest::closest;
 pub use number::with_separators;
 pub use safe::{cut, first_line, one_line, shown, visible};
+pub use terminal::{TerminalWriter, for_terminal, json_for_terminal};

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use hermes_config::Environment;
-use hermes_config::settings::{FileState, Problem, ProblemReporter};
+use hermes_config::settings::{FileState, Problem, ProblemReporter, changes_security};
 use hermes_home::{Selection, SystemFacts};
 use hermes_runtime::Program;
 use hermes_telemetry::{Level, LogSettings};
@@ -82,7 +82,7 @@ impl Context {
         self.printer.line(text)
     }
 
-    /// Prints data as it is.
+    /// Prints data.
     pub(crate) fn out(&self, text: &str) -> Result<()> {
         self.printer.out(text)
     }
@@ -90,6 +90,11 @@ impl Context {
     /// Prints a value for programs.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
         self.printer.json(value)
+    }
+
+    /// Prints a value for programs, on one line.
+    pub(crate) fn json_line(&self, value: &impl Serialize) -> Result<()> {
+        self.printer.json_line(value)
     }
 
     /// Prints a line of words beside the data.
@@ -135,6 +140,27 @@ impl Context {
             .hint(managed.settings_advice())),
             None => Ok(()),
         }
+    }
+
+    /// Refuses what would let an agent free itself, in an agent's shell.
+    pub(crate) fn refuse_to_agents(&self, what: &str) -> Result<()> {
+        if !self.caller().is_agent() {
+            return Ok(());
+        }
+        tracing::warn!(what, "refused to an agent");
+        Err(
+            CommandError::user(format!("{what} is refused in an agent's shell"))
+                .hint("ask the user to do this in a terminal of their own"),
+        )
+    }
+
+    /// Refuses a change of settings that may widen what an agent may do, in an agent's shell. `None`
+    /// stands for the removal of the value.
+    pub(crate) fn refuse_setting_to_agents(&self, key: &str, value: Option<&str>) -> Result<()> {
+        if !changes_security(key, value) {
+            return Ok(());
+        }
+        self.refuse_to_agents(&format!("changing {}", hermes_text::shown(key, 80)))
     }
 
     /// `-p NAME ` for a command line that must find this profile again whichever is active then;

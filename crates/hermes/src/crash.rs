@@ -37,6 +37,6 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
     format!(
         "Error: internal error: {} ({place})\nhint: {BUG_HINT}\n",
-        Redactor::default().redact(what)
+        hermes_text::visible(&Redactor::default().redact(what))
     )
 }

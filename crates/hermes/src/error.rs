@@ -160,6 +160,7 @@ from_library!(
     archive::Error: |error| match error {
         archive::Error::File(file) => file.is_storage_full(),
         archive::Error::Write { source, .. } => is_full(source),
+        archive::Error::NoRoom { .. } => true,
         _ => false,
     },
     backup::Error: |error| match error {

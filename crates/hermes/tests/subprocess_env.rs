@@ -111,7 +111,7 @@ fn the_table_fits_eighty_columns_and_shows_no_value() {
     let output = machine.hermes(&["doctor", "--child-env"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(
-        text.lines().take(8).collect::<Vec<_>>(),
+        text.lines().take(9).collect::<Vec<_>>(),
         [
             "◆ Child environment, class A: shells of the agent",
             "",
@@ -120,6 +120,7 @@ fn the_table_fits_eighty_columns_and_shows_no_value() {
             "MY_KEY                              stripped  T2: credential in your settings",
             "OPENAI_API_KEY                      stripped  T2: provider or platform setting",
             "VIRTUAL_ENV                         stripped  T3: activated environment",
+            "HERMES_AGENT_SHELL                  set       marks what an agent runs",
             "HERMES_EXEC_ID                      set       names this command",
         ]
     );

@@ -5,11 +5,13 @@ mod areas;
 mod key;
 mod lookup;
 mod reference;
+mod security;
 
 pub use areas::sections;
 pub use key::{Fallback, Key, Kind, Section};
 pub use lookup::{Known, classify, defaults, find, keys};
 pub use reference::reference_defaults;
+pub(crate) use security::is_security;
 
 /// The schema version we write as `_config_version`.
 pub const CONFIG_VERSION: i64 = 33;

@@ -22,7 +22,7 @@ pub use problem::Problem;
 pub use reporter::ProblemReporter;
 pub use value_text::{is_secret_path, masked, plain_text, secret_values};
 pub use write::{
-    ConfigError, SetOutcome, SetRequest, Target, append_to_list, append_value, edit_text_file,
-    remove_root_key, remove_value, set, unset,
+    ConfigError, SetOutcome, SetRequest, Target, append_to_list, append_value, changes_security,
+    edit_text_file, remove_root_key, remove_value, set, unset,
 };
 pub use wrong_value::WrongValue;

@@ -131,6 +131,17 @@ pub fn set(sources: &Sources, request: &SetRequest<'_>) -> Result<SetOutcome, Co
     })
 }
 
+/// Whether a change of this setting or variable may widen what an agent may do; `None` stands for
+/// its removal. Lines of `.env` are keys, or override settings.
+pub fn changes_security(key: &str, value: Option<&str>) -> bool {
+    if belongs_in_dotenv(key) {
+        return true;
+    }
+    let replaces_below = value.is_none_or(|value| coerce_collection(value).is_object());
+    // What is no key is refused where it is set.
+    split_key(key).is_ok_and(|path| schema::is_security(&path, replaces_below))
+}
+
 /// Adds a text to the end of a list in `config.yaml`, under the file's lock, unless it is there.
 /// Comments, order and every other byte stay.
 pub fn append_to_list(sources: &Sources, key: &str, item: &str) -> Result<(), ConfigError> {

@@ -27,6 +27,8 @@ pub enum Error {
     TooManyMembers { limit: u64 },
     #[error("the archive unpacks to more than {limit} bytes")]
     TooLarge { limit: u64 },
+    #[error("the archive unpacks to more than the {room} bytes that {} has room for", path.display())]
+    NoRoom { path: PathBuf, room: u64 },
     #[error("{} already exists", path.display())]
     NameTaken { path: PathBuf },
     #[error("could not write {}: {}", path.display(), hermes_fs::describe(source))]
@@ -53,6 +55,7 @@ impl Error {
             Self::TooManyMembers { .. } | Self::TooLarge { .. } => {
                 "nothing was imported; remove what does not belong to the profile"
             }
+            Self::NoRoom { .. } => "nothing was imported; free some space",
             Self::NameTaken { .. } => "choose another name with --name",
             Self::Write { .. } => "check the free space and the output path",
             Self::File(error) => return error.hint(),

@@ -84,7 +84,19 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
     sweep(request.profiles_dir, STAGING);
     let staging = Staging::begin(request.profiles_dir, STAGING)?;
 
-    let limits = request.limits;
+    let mut limits = request.limits;
+    // Refused before the disk is full: others write there as well.
+    let room = hermes_fs::room_in(staging.path()).filter(|room| *room < limits.bytes);
+    limits.bytes = room.unwrap_or(limits.bytes);
+    let too_large = || match room {
+        Some(room) => Error::NoRoom {
+            path: request.profiles_dir.to_owned(),
+            room,
+        },
+        None => Error::TooLarge {
+            limit: request.limits.bytes,
+        },
+    };
     let overhead = limits.members.saturating_mul(OVERHEAD_PER_MEMBER);
     // Counts what really comes out of the decoder: headers may lie, and a few kilobytes of gzip can
     // hold gigabytes of zeros.
@@ -102,11 +114,12 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
     };
     let unpacked = unpacker.unpack(&mut content);
     if content.limit() == 0 {
-        return Err(Error::TooLarge {
-            limit: limits.bytes,
-        });
+        return Err(too_large());
     }
-    unpacked?;
+    match unpacked {
+        Err(Error::TooLarge { .. }) => return Err(too_large()),
+        other => other?,
+    }
     unpacker.make_links()?;
     let top = unpacker.top.ok_or_else(|| Error::NotAnArchive {
         path: request.archive.to_owned(),

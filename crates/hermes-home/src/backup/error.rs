@@ -27,7 +27,7 @@ pub enum Error {
     #[error("the backup {} unpacks to more than {limit} bytes", path.display())]
     TooLarge { path: PathBuf, limit: u64 },
     #[error(
-        "restoring {} needs {needed} bytes, {} has {available} left",
+        "restoring {} needs {needed} bytes, {} has room for {available}",
         path.display(),
         root.display()
     )]

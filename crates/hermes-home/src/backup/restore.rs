@@ -149,15 +149,14 @@ impl Restore {
         Ok(())
     }
 
-    /// Refuses at once what cannot end well. The sizes may lie; then the disk says no later, with
-    /// the old state untouched all the same.
+    /// Refuses at once what cannot end well. A member that is larger than it says is skipped, so the
+    /// disk does not fill up later either.
     fn check_space(&self, root: &Path) -> Result<()> {
         let needed = self.inspect().bytes;
         // A file system that does not tell is tried.
-        let Ok(disk) = rustix::fs::statvfs(root) else {
+        let Some(available) = hermes_fs::room_in(root) else {
             return Ok(());
         };
-        let available = disk.f_bavail.saturating_mul(disk.f_frsize);
         if needed > available {
             return Err(Error::NotEnoughSpace {
                 path: self.path.clone(),

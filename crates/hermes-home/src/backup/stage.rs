@@ -192,6 +192,7 @@ impl ImportStage<'_> {
             Ok(file) => file,
             Err(error) => return conflict(error),
         };
+        let announced = member.size();
         let mut bytes = 0;
         let skip = loop {
             let read = match member.read(buffer) {
@@ -208,6 +209,9 @@ impl ImportStage<'_> {
                     path: self.path.to_owned(),
                     limit: self.limits.total_bytes,
                 });
+            }
+            if bytes > announced {
+                break Some(format!("it is larger than the {announced} bytes it says"));
             }
             if bytes > self.limits.member_bytes {
                 break Some(format!(

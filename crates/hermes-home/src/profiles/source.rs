@@ -16,6 +16,11 @@ const CLONE_LIMITS: GitLimits = GitLimits {
     max_output: 64 * 1024,
 };
 
+/// Files and directories of a distribution.
+const MAX_ENTRIES: u64 = 50_000;
+/// Bytes of them all.
+const MAX_BYTES: u64 = 1 << 30;
+
 /// A distribution on this machine.
 #[derive(Debug)]
 pub(crate) struct FetchedDistribution {
@@ -49,7 +54,7 @@ pub(crate) fn fetch(
             _clone: None,
         }
     };
-    refuse_links(&fetched.directory, &shown(source))?;
+    check_content(&fetched.directory, &shown(source))?;
     Ok(fetched)
 }
 
@@ -103,18 +108,33 @@ fn clone(location: &Location, source: &str, env: &EnvPlan) -> Result<FetchedDist
     })
 }
 
-/// A link could make us copy a file from elsewhere on this machine into the profile.
-fn refuse_links(directory: &Path, origin: &str) -> Result<()> {
+/// Refuses what must not be copied into a profile: more than a distribution has, and links, which
+/// could lead to a file from elsewhere on this machine.
+fn check_content(directory: &Path, origin: &str) -> Result<()> {
+    let refused = |reason: String| Error::NotADistribution {
+        origin: origin.to_owned(),
+        reason,
+    };
+    let mut entries: u64 = 0;
+    let mut bytes: u64 = 0;
     hermes_fs::walk(directory, &mut |_, entry| {
         let entry = entry?;
-        if entry.kind != Kind::Symlink {
-            return Ok(true);
+        if entry.kind == Kind::Symlink {
+            let name = shown(&entry.name.to_string_lossy());
+            return Err(refused(format!("it contains the symbolic link '{name}'")));
         }
-        let name = shown(&entry.name.to_string_lossy());
-        Err(Error::NotADistribution {
-            origin: origin.to_owned(),
-            reason: format!("it contains the symbolic link '{name}'"),
-        })
+        entries += 1;
+        if entry.kind == Kind::File {
+            let size = hermes_fs::symlink_metadata(&entry.path)?.len();
+            bytes = bytes.saturating_add(size);
+        }
+        if entries > MAX_ENTRIES || bytes > MAX_BYTES {
+            return Err(refused(format!(
+                "it has more than {MAX_ENTRIES} entries or {} MiB",
+                MAX_BYTES >> 20
+            )));
+        }
+        Ok(true)
     })
 }
 

@@ -15,6 +15,7 @@ use crate::command::foreground::foreground_refusal;
 use crate::command::gateway_self_harm::gateway_self_harm;
 use crate::command::hardline::hardline;
 use crate::command::keys;
+use crate::command::own_files::{self, writes_own_files};
 use crate::command::sudo::writes_password;
 use crate::command::syntax::Analysis;
 
@@ -102,6 +103,10 @@ impl CommandPolicy {
                     "BLOCKED: 'sudo -S' takes a password from the command, and none was given to Hermes. Do not guess or ask for passwords in commands; the user can set SUDO_PASSWORD in .env.",
                 );
             }
+            // In the sandbox the kernel sees to it.
+            if !request.sandboxed && writes_own_files(analysis, homes) {
+                return Verdict::blocked("writing to Hermes' own files", own_files::MESSAGE);
+            }
             if matches!(request.interaction, Interaction::Gateway(_))
                 && let Some(message) = gateway_self_harm(analysis)
             {
@@ -153,11 +158,7 @@ impl CommandPolicy {
     /// Decides about a whole script for `execute_code`. Its calls of `terminal` are decided about
     /// one by one as well.
     pub fn check_script(&self, request: &CheckRequest<'_>) -> Verdict {
-        if request.isolated
-            || request.sandboxed
-            || self.is_bypassed(request)
-            || matches!(request.interaction, Interaction::Interactive(_))
-        {
+        if request.isolated || request.sandboxed || self.is_bypassed(request) {
             return Verdict::approved();
         }
         let key = [keys::EXECUTE_CODE.text.to_owned()];

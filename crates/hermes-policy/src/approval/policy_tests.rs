@@ -575,10 +575,17 @@ fn execute_code_needs_one_approval_for_the_script() {
         Status::Denied
     );
     assert_eq!(check(&policy, Interaction::Cron).status, Status::Denied);
+    let once = Answers::new(Answer::Once);
+    assert!(check(&policy, Interaction::Interactive(&once)).is_approved());
+    assert!(check(&policy, Interaction::Interactive(&once)).is_approved());
+    assert_eq!(once.times(), 2, "once per script");
+    let no = Answers::new(Answer::Deny(None));
+    assert_eq!(
+        check(&policy, Interaction::Interactive(&no)).status,
+        Status::Denied
+    );
+    assert!(check(&policy, Interaction::Gateway(Some(&person))).is_approved());
     assert!(check(&policy, Interaction::Interactive(&person)).is_approved());
-    assert_eq!(person.times(), 0);
-    assert!(check(&policy, Interaction::Gateway(Some(&person))).is_approved());
-    assert!(check(&policy, Interaction::Gateway(Some(&person))).is_approved());
     assert_eq!(person.times(), 1);
     assert_eq!(person.asked.lock().unwrap()[0].keys, ["execute_code"]);
     session.clear();

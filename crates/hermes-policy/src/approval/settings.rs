@@ -101,6 +101,16 @@ impl ApprovalSettings {
             warnings,
         }
     }
+
+    /// Takes back every setting by which flagged commands run unasked. Commands that the user listed
+    /// one by one stay allowed.
+    pub fn require_approval(&mut self) {
+        if self.mode == ApprovalMode::Off {
+            self.mode = ApprovalMode::Manual;
+        }
+        self.cron = Unattended::Deny;
+        self.noninteractive = Unattended::Deny;
+    }
 }
 
 /// The value as it was written, the administrator's file first. The merged settings have replaced

@@ -7,6 +7,7 @@ pub(crate) mod glob;
 pub(crate) mod hardline;
 pub(crate) mod keys;
 pub(crate) mod normalise;
+pub(crate) mod own_files;
 mod paths;
 pub(crate) mod sudo;
 pub(crate) mod syntax;

@@ -78,7 +78,9 @@ pub(super) fn sensitivity(word: &Word, homes: &KnownHomes) -> Option<Sensitive> 
         Some(PrivatePlace::Credentials | PrivatePlace::ShellStartup) => {
             return Some(Sensitive::User);
         }
-        Some(PrivatePlace::HermesSecrets | PrivatePlace::HermesState) => {
+        Some(
+            PrivatePlace::HermesSecrets | PrivatePlace::HermesState | PrivatePlace::HermesRules,
+        ) => {
             return Some(Sensitive::Hermes);
         }
         Some(_) => return Some(Sensitive::System),

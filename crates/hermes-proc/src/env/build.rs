@@ -19,6 +19,7 @@ use super::receipt::Fate;
 use super::rule::Rule;
 use super::search_path::{PathSources, SearchPath};
 use super::tier::Tier;
+use crate::agent_shell::MARK as AGENT_SHELL;
 
 impl EnvPlan {
     /// Applies the rules. Looks at the file system only to resolve paths; changes nothing.
@@ -92,6 +93,10 @@ impl Builder<'_, '_> {
         let EnvRequest { class, policy, .. } = *self.request;
         if name == "HERMES_EXEC_ID" {
             return Err(Rule::OtherCommand);
+        }
+        if name == AGENT_SHELL {
+            // Whatever an agent's shell starts is started by the agent, at any depth.
+            return Ok(Rule::AgentShell);
         }
         if let Some(tier) = Tier::of(name, policy) {
             return match tier.kept_by(class) {
@@ -198,6 +203,9 @@ impl Builder<'_, '_> {
         if class == SpawnClass::ScriptSandbox && RPC_NAMES.contains(&name) {
             return Ok(Rule::Given);
         }
+        if name == AGENT_SHELL {
+            return Err(Rule::Protected);
+        }
         match Tier::of(name, policy) {
             Some(tier) if tier.is_internal() || tier == Tier::Session => {
                 return Err(tier.stripped_by());
@@ -287,6 +295,10 @@ impl Builder<'_, '_> {
     }
 
     fn set_marks(&mut self) {
+        let class = self.request.class;
+        if self.request.of_agent && class.takes_overlay() {
+            self.plan.set(AGENT_SHELL, "1", Rule::AgentShell);
+        }
         if let Some(id) = self.request.exec_id {
             self.plan.set("HERMES_EXEC_ID", id, Rule::CommandIdentity);
         }

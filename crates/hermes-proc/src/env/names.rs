@@ -110,7 +110,12 @@ pub const ACTIVATION_MARKERS: &[&str] = &[
 pub(super) const DIRECTORY_NAMES: &[&str] = &["TERMINAL_CWD", "HERMES_CWD", "MESSAGING_CWD"];
 
 /// Names that always come from the plan itself, whatever a session exported.
-pub(super) const OWN_NAMES: &[&str] = &["HERMES_HOME", "HERMES_REAL_HOME", "HERMES_EXEC_ID"];
+pub(super) const OWN_NAMES: &[&str] = &[
+    "HERMES_HOME",
+    "HERMES_REAL_HOME",
+    "HERMES_EXEC_ID",
+    "HERMES_AGENT_SHELL",
+];
 
 /// Names no setting can declare a secret: without them nothing runs.
 pub(super) const STRUCTURAL: &[&str] = &[
@@ -127,6 +132,7 @@ pub(super) const STRUCTURAL: &[&str] = &[
     "HERMES_REAL_HOME",
     "HERMES_PROFILE",
     "HERMES_EXEC_ID",
+    "HERMES_AGENT_SHELL",
 ];
 
 /// Prefix of an extra variable that is set although its name is a credential.

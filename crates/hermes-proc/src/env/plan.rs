@@ -33,6 +33,9 @@ pub struct EnvRequest<'a> {
     pub pty: bool,
     /// Identity of this command, 16 hexadecimal digits.
     pub exec_id: Option<&'a str>,
+    /// Whether an agent chose what runs; its shells and scripts carry
+    /// [`crate::agent_shell::MARK`].
+    pub of_agent: bool,
 }
 
 impl<'a> EnvRequest<'a> {
@@ -50,6 +53,7 @@ impl<'a> EnvRequest<'a> {
             background: false,
             pty: false,
             exec_id: None,
+            of_agent: false,
         }
     }
 }

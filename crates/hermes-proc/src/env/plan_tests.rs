@@ -618,3 +618,31 @@ fn rule_texts_fit_a_narrow_table_and_ids_differ() {
         assert!(ids.insert(rule.id()), "{}", rule.id());
     }
 }
+
+#[test]
+fn mark_of_an_agents_shell_is_set_inherited_and_kept() {
+    const MARK: &str = crate::agent_shell::MARK;
+    let policy = policy();
+    for class in [SpawnClass::ToolShell, SpawnClass::ScriptSandbox] {
+        let request = EnvRequest {
+            of_agent: true,
+            ..EnvRequest::new(class, &[], &policy)
+        };
+        assert_eq!(EnvPlan::build(&request).get(MARK), Some(OsStr::new("1")));
+        assert!(!has(&inherited(class, &policy, &[]), MARK), "{class}");
+    }
+    // Whatever an agent's shell starts inherits it.
+    assert_eq!(keepers(&policy, MARK), "ABCDEFG");
+    // Neither the session nor a call takes it away.
+    let mut overlay = Overlay::default();
+    overlay.session.insert(MARK.into(), None);
+    overlay.login.insert(MARK.into(), Some("".into()));
+    let extra = pairs(&[(MARK, "")]);
+    let request = EnvRequest {
+        overlay: Some(&overlay),
+        extra: &extra,
+        of_agent: true,
+        ..EnvRequest::new(SpawnClass::ToolShell, &[], &policy)
+    };
+    assert_eq!(EnvPlan::build(&request).get(MARK), Some(OsStr::new("1")));
+}

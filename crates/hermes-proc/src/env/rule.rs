@@ -54,6 +54,7 @@ rules! {
     RealHome "real-home" "home of the account"
     SessionIdentity "session-identity" "names this conversation"
     CommandIdentity "command-identity" "names this command"
+    AgentShell "agent-shell" "marks what an agent runs"
     Unbuffered "unbuffered" "background output is unbuffered"
     TerminalKind "terminal-kind" "a pseudo-terminal needs a terminal type"
     LoginShell "login-shell" "set by shell start-up files"

@@ -66,9 +66,11 @@ pub(super) fn decide(
                 RetryDecision::Reconnect(Duration::from_secs(pause.min(8)))
             }
         }
-        ErrorClass::ModelNotFound | ErrorClass::ContentPolicyBlocked | ErrorClass::FormatError => {
-            RetryDecision::Fallback
-        }
+        // The same request would bring the same flood again.
+        ErrorClass::AnswerTooLarge
+        | ErrorClass::ModelNotFound
+        | ErrorClass::ContentPolicyBlocked
+        | ErrorClass::FormatError => RetryDecision::Fallback,
         ErrorClass::ContextOverflow
         | ErrorClass::PayloadTooLarge
         | ErrorClass::ImageTooLarge

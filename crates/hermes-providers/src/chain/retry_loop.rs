@@ -8,6 +8,7 @@ use hermes_proc::Wake;
 use hermes_secret::Redactor;
 
 use super::retry_decision::{AttemptState, RetryDecision, decide};
+use crate::byte_budget::ByteBudget;
 use crate::context::{StatedWindow, WindowCache};
 use crate::endpoint::Endpoint;
 use crate::error::{ErrorClass, ProviderError, ProviderFailure};
@@ -47,6 +48,8 @@ pub(crate) struct Chain {
     shared: Arc<SharedRoutes>,
     fallback: FallbackPolicy,
     state: Mutex<ChainState>,
+    /// Of the current turn.
+    budget: ByteBudget,
 }
 
 /// State shared by all conversations over the same routes.
@@ -107,6 +110,7 @@ impl Chain {
             shared: Arc::new(shared),
             fallback,
             state: Mutex::default(),
+            budget: ByteBudget::default(),
         }
     }
 
@@ -184,6 +188,10 @@ impl Provider for Chain {
         interrupt: &Wake,
     ) -> Result<ModelResponse, ProviderError> {
         let mut progress = RequestProgress::default();
+        if self.fallback == FallbackPolicy::BillingOnly {
+            // A side task is a turn of its own.
+            self.budget.reset();
+        }
         loop {
             let Some((at, route)) = self.active() else {
                 let message = "the chain of providers is empty";
@@ -206,7 +214,10 @@ impl Provider for Chain {
                 route.fetch_window(lease.as_ref(), &self.shared.windows);
             }
             let secret = lease.as_ref().map(|lease| &lease.secret);
-            let error = match route.endpoint.ask(request, secret, sink, interrupt) {
+            let error = match route
+                .endpoint
+                .ask(request, secret, &self.budget, sink, interrupt)
+            {
                 Ok(response) => return Ok(response),
                 Err(error) => self.with_route(error, route),
             };
@@ -232,6 +243,7 @@ impl Provider for Chain {
     }
 
     fn begin_turn(&self) {
+        self.budget.reset();
         let mut state = self.lock();
         let cooling = state
             .home_limited
@@ -262,6 +274,7 @@ impl Provider for Chain {
                 home: active,
                 home_limited: None,
             }),
+            budget: ByteBudget::default(),
         }))
     }
 

@@ -6,6 +6,7 @@ use hermes_proc::Wake;
 use serde_json::Value;
 
 use super::body::{BodyKind, kind_of};
+use crate::byte_budget::ByteBudget;
 use crate::classify::{RequestSize, classify, message_of};
 use crate::error::{ErrorClass, ProviderError};
 use crate::http::{Exchange, Head, Next};
@@ -14,8 +15,12 @@ use crate::response::StreamEvent;
 use crate::route::{ApiMode, Timeouts};
 use crate::wire::{CollectedAnswer, SseEvent, SseParser, decode_event, decode_whole};
 
-/// Maximum bytes of one answer.
+/// Maximum bytes of one answer that is streamed. Every token comes with some hundred bytes around
+/// it.
 const MAX_ANSWER: usize = 64 << 20;
+
+/// Maximum bytes of one answer that is not: it is parsed as a whole.
+const MAX_WHOLE: usize = 16 << 20;
 
 /// Maximum bytes read of an error.
 const MAX_ERROR: usize = 64 << 10;
@@ -45,6 +50,7 @@ pub(super) struct AnswerReader<'a> {
     pub(super) size: RequestSize,
     pub(super) streaming: bool,
     pub(super) deadline: Instant,
+    pub(super) budget: &'a ByteBudget,
 }
 
 /// A partly read body.
@@ -90,9 +96,15 @@ impl AnswerReader<'_> {
             match self.next(limit)? {
                 Next::Chunk(bytes) => {
                     body.read += bytes.len();
-                    if body.read > MAX_ANSWER {
-                        return Err(malformed("the answer is larger than 64 MiB"));
+                    let max = match body.kind {
+                        Some(BodyKind::Events) => MAX_ANSWER,
+                        Some(BodyKind::Whole | BodyKind::Html) | None => MAX_WHOLE,
+                    };
+                    if body.read > max {
+                        let what = format!("the answer is larger than {} MiB", max >> 20);
+                        return Err(too_large(what));
                     }
+                    self.budget.spend(bytes.len()).map_err(too_large)?;
                     if self.take(head, &mut body, &bytes)? {
                         last_piece = Instant::now();
                     }
@@ -174,6 +186,9 @@ impl AnswerReader<'_> {
                 let decoded = decode_event(self.mode, self.answer, &event.name, &value);
                 self.answer.events.drain(..).for_each(&mut *self.sink);
                 decoded?;
+                if self.answer.has_overflowed() {
+                    return Err(too_large("the answer has more than 8 MiB of content"));
+                }
             }
         }
         Ok(())
@@ -253,6 +268,10 @@ fn timeout(what: &str) -> ProviderError {
 fn broken(reason: impl Into<String>, had_begun: bool) -> ReadOutcome {
     let reason = reason.into();
     ReadOutcome::Broken { reason, had_begun }
+}
+
+fn too_large(what: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorClass::AnswerTooLarge, what)
 }
 
 fn malformed(what: &str) -> ProviderError {

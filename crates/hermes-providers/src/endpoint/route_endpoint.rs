@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::answer_reader::{AnswerReader, ReadOutcome};
 use super::dump::RequestDump;
+use crate::byte_budget::ByteBudget;
 use crate::classify::{RequestSize, is_about_effort, is_about_streaming};
 use crate::context::{ModelServer, StatedWindow, WindowCache};
 use crate::error::{ErrorClass, ProviderError, ProviderFailure};
@@ -117,6 +118,7 @@ impl Endpoint {
         &self,
         request: &ModelRequest,
         key: Option<&SecretString>,
+        budget: &ByteBudget,
         sink: &mut dyn FnMut(StreamEvent),
         interrupt: &Wake,
     ) -> Result<ModelResponse, ProviderError> {
@@ -153,6 +155,7 @@ impl Endpoint {
                 size,
                 streaming: !limits.no_stream,
                 deadline,
+                budget,
             }
             .read();
             let (reason, had_begun) = match outcome {

@@ -14,8 +14,15 @@ const MAX_ARGUMENTS: usize = 4 << 20;
 /// Maximum bytes of text, and of reasoning.
 pub(super) const MAX_TEXT: usize = 8 << 20;
 
+/// Calls of one answer. Beyond them, and beyond the sizes above, an answer is not worth reading on.
+const MAX_CALLS: usize = 256;
+
 /// The content of an answer so far.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent fact about the answer"
+)]
 pub(crate) struct CollectedAnswer {
     /// Not shown yet; of an answer that is not streamed, nothing is.
     pub(crate) events: Vec<StreamEvent>,
@@ -33,6 +40,8 @@ pub(crate) struct CollectedAnswer {
     pub(super) begun: bool,
     /// Whether nothing more will follow.
     pub(super) ended: bool,
+    /// Whether there was more content than is kept.
+    overflowed: bool,
     pub(super) usage: Option<TokenUsage>,
     pub(super) cost: Cost,
     pub(super) model: Option<String>,
@@ -63,7 +72,7 @@ impl CollectedAnswer {
         if text.is_empty() {
             return;
         }
-        append_capped(&mut self.text, text);
+        self.overflowed |= !append_capped(&mut self.text, text);
         if self.slots.is_empty() {
             self.events.push(StreamEvent::Text(text.to_owned()));
         }
@@ -71,7 +80,8 @@ impl CollectedAnswer {
 
     pub(super) fn add_reasoning(&mut self, reasoning: &str) {
         if !reasoning.is_empty() {
-            append_capped(self.reasoning.text.get_or_insert_default(), reasoning);
+            let kept = self.reasoning.text.get_or_insert_default();
+            self.overflowed |= !append_capped(kept, reasoning);
             self.events
                 .push(StreamEvent::Reasoning(reasoning.to_owned()));
         }
@@ -92,6 +102,12 @@ impl CollectedAnswer {
             let id = self.slots.get(*at).map_or("", |slot| slot.call.id.as_str());
             piece.id.is_empty() || id.is_empty() || id == piece.id
         });
+        let arguments = self.slots.iter().map(|slot| slot.call.arguments.len());
+        let is_full = self.slots.len() >= MAX_CALLS || arguments.sum::<usize>() > MAX_TEXT;
+        if found.is_none() && is_full {
+            self.overflowed = true;
+            return;
+        }
         let at = found.unwrap_or_else(|| {
             self.slots.push(CallSlot {
                 index: piece.index,
@@ -144,6 +160,11 @@ impl CollectedAnswer {
     /// Whether the provider said that the answer is complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.ended || self.finish.is_some()
+    }
+
+    /// Whether there was more content than any honest answer has.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.overflowed
     }
 
     pub(crate) fn is_ended(&self) -> bool {
@@ -211,9 +232,11 @@ impl CollectedAnswer {
     }
 }
 
-/// Appends text up to the limit.
-pub(super) fn append_capped(text: &mut String, more: &str) {
-    if text.len() + more.len() <= MAX_TEXT {
+/// Appends text up to the limit; whether there was room for it.
+pub(super) fn append_capped(text: &mut String, more: &str) -> bool {
+    let fits = text.len() + more.len() <= MAX_TEXT;
+    if fits {
         text.push_str(more);
     }
+    fits
 }

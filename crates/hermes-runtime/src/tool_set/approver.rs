@@ -1,14 +1,17 @@
 //! Whether a command or script of a tool may run: the rules first, then the person; where nobody
 //! can be asked, the settings decide.
 
+use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hermes_config::vars;
 use hermes_policy::{
-    Answer, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy, Interaction,
-    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Verdict,
+    Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy,
+    Interaction, KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Unattended,
+    Verdict,
 };
+use hermes_proc::agent_shell;
 use hermes_secret::Redactor;
 use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
@@ -38,6 +41,8 @@ pub(super) struct ToolApprover {
     /// Which commands run in the sandbox.
     pub(super) sandbox: SandboxUse,
     person: Arc<dyn Person>,
+    /// What marks this process as called from an agent's shell.
+    agent_mark: Option<OsString>,
 }
 
 impl ToolApprover {
@@ -47,9 +52,19 @@ impl ToolApprover {
         redactor: &Arc<Redactor>,
         person: Arc<dyn Person>,
     ) -> Self {
-        let settings = ApprovalSettings::from_config(context.config());
+        let mut settings = ApprovalSettings::from_config(context.config());
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
+        }
+        let mut starts_yolo = context.env.flag(&vars::HERMES_YOLO_MODE);
+        let is_lax = starts_yolo
+            || settings.mode == ApprovalMode::Off
+            || settings.noninteractive == Unattended::Approve;
+        if is_lax && context.caller().is_agent() {
+            // An agent may have chosen the home that these settings come from.
+            tracing::warn!("called from an agent's shell: risky commands need approval");
+            starts_yolo = false;
+            settings.require_approval();
         }
         let builder = environment.current();
         let home = &builder.policy().child_home;
@@ -65,8 +80,11 @@ impl ToolApprover {
         let mut policy = CommandPolicy::new(settings, paths, Arc::clone(redactor));
         let permanent = PermanentApprovals::new(context.sources_to_write());
         policy.permanent = Some(Arc::new(permanent));
-        let starts_yolo = context.env.flag(&vars::HERMES_YOLO_MODE);
         Self {
+            agent_mark: context
+                .env
+                .os(&vars::HERMES_AGENT_SHELL)
+                .map(OsStr::to_owned),
             policy,
             approvals: Arc::default(),
             yolo: Arc::new(AtomicBool::new(starts_yolo)),
@@ -77,6 +95,11 @@ impl ToolApprover {
             sandbox: SandboxUse::Never,
             person,
         }
+    }
+
+    /// Whether this process was called from an agent's shell, where nothing lifts approval.
+    pub(super) fn is_called_by_agent(&self) -> bool {
+        agent_shell::caller(self.agent_mark.as_deref()).is_agent()
     }
 
     /// Forgets what the person allowed for the session that ends; what the program was started with

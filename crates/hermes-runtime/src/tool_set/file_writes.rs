@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_config::vars;
+use hermes_home::Aliases;
 use hermes_policy::{WriteContext, check_write, parse_safe_roots};
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::LocalSandbox;
@@ -17,6 +18,9 @@ pub(super) struct FileWrites {
     context: WriteContext,
     /// Where commands are confined, the tools write where commands may, and nowhere else.
     sandbox: Option<Arc<LocalSandbox>>,
+    /// The program itself, links followed.
+    program: PathBuf,
+    aliases: Aliases,
 }
 
 impl FileWrites {
@@ -45,6 +49,9 @@ impl FileWrites {
                 SandboxUse::Always(sandbox) => Some(Arc::clone(sandbox)),
                 SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => None,
             },
+            program: hermes_fs::canonicalize(&context.program.path)
+                .unwrap_or_else(|_| context.program.path.clone()),
+            aliases: Aliases::of(&context.location),
         }
     }
 
@@ -56,7 +63,16 @@ impl FileWrites {
                 ..self.context.clone()
             },
             sandbox: self.sandbox.clone(),
+            program: self.program.clone(),
+            aliases: self.aliases.clone(),
         }
+    }
+
+    /// Whether a path is this program, or the command of a profile.
+    fn is_own_program(&self, path: &Path) -> bool {
+        path == self.program
+            || (path.parent() == Some(self.aliases.directory())
+                && self.aliases.scan().iter().any(|alias| alias.path == path))
     }
 }
 
@@ -68,6 +84,13 @@ impl WriteGuard for FileWrites {
         };
         let path =
             check_write(&context, path).map_err(|refusal| format!("Write denied: {refusal}."))?;
+        if self.is_own_program(&path) {
+            return Err(format!(
+                "Write denied: {} is the program of Hermes or the command of a profile, which only \
+                 the user changes.",
+                path.display()
+            ));
+        }
         match &self.sandbox {
             Some(sandbox) if !sandbox.may_write(&path) => Err(format!(
                 "Write denied: {} is outside of what this sandbox may write; the user adds its \

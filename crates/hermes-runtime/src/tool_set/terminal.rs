@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use hermes_agent::ApprovalModel;
 use hermes_config::vars;
 use hermes_policy::SandboxMode;
-use hermes_proc::Wake;
+use hermes_proc::{Wake, agent_shell};
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use hermes_secret::{Redactor, Sink};
 use hermes_terminal::backend::{Backend, Confinement};
@@ -20,10 +20,12 @@ use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
 use super::sandbox::SandboxUse;
-use crate::backend::{BackendRequest, IdleWatch, RemoteLease, Shutdown, live_environment};
+use crate::backend::{
+    BackendRequest, IdleWatch, RemoteLease, Shutdown, agent_environment, live_environment,
+};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::person::{Person, Reached};
+use crate::person::{AgentAtTerminal, Person, Reached};
 use crate::worker::DenialLog;
 
 /// Whether commands need approval.
@@ -65,9 +67,20 @@ impl TerminalSetup {
     /// The terminal under the settings of this profile. Starts nothing.
     pub fn assemble(context: &Context, request: ToolSetRequest<'_>) -> Result<Self> {
         let ToolSetRequest {
-            person, interrupt, ..
+            mut person,
+            interrupt,
+            ..
         } = request;
-        let environment = live_environment(context);
+        let environment = if request.has_conversation {
+            // Before the first command, so that none of them can have come first.
+            agent_shell::announce_agent();
+            agent_environment(context)
+        } else {
+            live_environment(context)
+        };
+        if person.approves_commands() && context.caller().is_agent() {
+            person = Arc::new(AgentAtTerminal(person));
+        }
         let redactor = Arc::new(context.redactor().for_sink(Sink::Output));
         let remote =
             RemoteLease::prepare(context, &environment, request.backend, &person)?.map(Arc::new);
@@ -201,8 +214,11 @@ impl TerminalSetup {
     }
 
     /// Switches approval of risky commands off or on for later calls; gives whether they now run
-    /// without it.
+    /// without it. In an agent's shell it stays on.
     pub fn toggle_yolo(&self) -> bool {
+        if self.approver.is_called_by_agent() {
+            return false;
+        }
         !self.approver.yolo.fetch_xor(true, Ordering::Relaxed)
     }
 }

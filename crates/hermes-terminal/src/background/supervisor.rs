@@ -15,7 +15,7 @@ use hermes_fs::Staging;
 use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{
     Child, ChildExits, ChildSpec, Group, KillTiming, PollSet, Pty, Streams, adopt_orphans,
-    kill_tree, read_once, reap_orphans,
+    agent_shell, kill_tree, read_once, reap_orphans,
 };
 use rustix::io::Errno;
 
@@ -52,6 +52,14 @@ pub fn supervise() -> io::Result<()> {
     let Some(spec) = StartSpec::decode(&spec) else {
         return Err(io::Error::other("malformed start request"));
     };
+    if spec
+        .variables
+        .iter()
+        .any(|(name, _)| name == agent_shell::MARK)
+    {
+        // The agent's own process may end before what it started here.
+        agent_shell::announce_agent();
+    }
     match Supervisor::start(&spec) {
         Ok((supervisor, gate)) => supervisor.run(hermes, gate),
         Err(error) => hermes.send_now(&Frame::Failed(error.to_string())),

@@ -32,6 +32,7 @@ pub struct EnvironmentBuilder {
     link_keychain: bool,
     link_entries: Vec<PathBuf>,
     warnings: Vec<String>,
+    of_agent: bool,
 }
 
 impl std::fmt::Debug for EnvironmentBuilder {
@@ -89,7 +90,15 @@ impl EnvironmentBuilder {
                 .collect(),
             base: base.into_iter().collect(),
             policy,
+            of_agent: false,
         }
+    }
+
+    /// The same for children whose commands an agent chooses.
+    #[must_use]
+    pub fn of_agent(mut self, of_agent: bool) -> Self {
+        self.of_agent = of_agent;
+        self
     }
 
     /// The rules as data.
@@ -120,7 +129,10 @@ impl EnvironmentBuilder {
     /// A request for the environment of a child of this class, to be filled in where the child is
     /// particular.
     pub fn request(&self, class: SpawnClass) -> EnvRequest<'_> {
-        EnvRequest::new(class, &self.base, &self.policy)
+        EnvRequest {
+            of_agent: self.of_agent,
+            ..EnvRequest::new(class, &self.base, &self.policy)
+        }
     }
 
     /// The environment of a child about which nothing is particular.

@@ -19,6 +19,7 @@ const LINKS_FRESH: Duration = Duration::from_mins(1);
 pub struct LiveEnvironment {
     sources: Sources,
     facts: EnvironmentFacts,
+    of_agent: bool,
     state: Mutex<Option<State>>,
 }
 
@@ -44,8 +45,16 @@ impl LiveEnvironment {
         Self {
             sources,
             facts,
+            of_agent: false,
             state: Mutex::new(None),
         }
+    }
+
+    /// The same for children whose commands an agent chooses.
+    #[must_use]
+    pub fn of_agent(mut self, of_agent: bool) -> Self {
+        self.of_agent = of_agent;
+        self
     }
 
     /// The builder for the files as they are. New warnings are logged.
@@ -83,7 +92,8 @@ impl LiveEnvironment {
             _ => None,
         };
         let config = Config::load_read_only(&self.sources);
-        let builder = Arc::new(EnvironmentBuilder::new(&config, &self.facts));
+        let builder = EnvironmentBuilder::new(&config, &self.facts).of_agent(self.of_agent);
+        let builder = Arc::new(builder);
         builder.log_warnings();
         state.insert(State {
             stamps,

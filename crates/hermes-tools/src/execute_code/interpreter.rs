@@ -1,8 +1,9 @@
 //! Which Python runs a script: the first of a list that is 3.8 or newer.
 //!
-//! Hermes brings none, and one that belongs to an install of Hermes is never used. Before a script has
-//! been approved interpreters are only looked at, never started: a project may bring one of its own,
-//! and the project may not be trusted.
+//! Hermes brings none, and one that belongs to an install of Hermes is never used. Nor is one that a
+//! project brings along, unless the setting names it or the session has activated it: whoever wrote
+//! the project would decide what an approved script does. Before a script has been approved
+//! interpreters are only looked at, never started.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -50,7 +51,7 @@ pub struct Interpreters {
 
 impl Interpreters {
     /// Whether scripts can be offered: an interpreter is configured or on the path. Nothing is
-    /// started, and interpreters of the project do not count. The error is a sentence.
+    /// started. The error is a sentence.
     pub fn look(settings: &CodeSettings, context: &CallContext) -> Result<(), String> {
         let mut candidates: Vec<PathBuf> = settings.python.iter().cloned().collect();
         candidates.extend(on_path(settings, context));
@@ -60,12 +61,9 @@ impl Interpreters {
     }
 
     /// The interpreter for a script of this session that has been approved: interpreters whose names
-    /// do not tell their version are started to ask, those of the project included.
+    /// do not tell their version are started to ask.
     pub fn find(&self, settings: &CodeSettings, context: &CallContext) -> Result<PathBuf, String> {
         let mut candidates = preferred(settings, context);
-        if settings.mode == ScriptMode::Project {
-            candidates.extend(project_environments(&context.session.cwd()));
-        }
         candidates.extend(on_path(settings, context));
         first_usable(candidates, settings, |path, modified| {
             self.is_usable(path, modified, context)
@@ -116,8 +114,8 @@ fn first_usable(
     Err(no_interpreter(&rejected))
 }
 
-/// Interpreters that come before those of the project and of the path: that of the setting, and in
-/// project mode that of the activated environment.
+/// Interpreters that come before those of the path: that of the setting, and in project mode that of
+/// the environment the session has activated.
 pub(super) fn preferred(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
     if settings.mode == ScriptMode::Project {
@@ -131,28 +129,29 @@ pub(super) fn preferred(settings: &CodeSettings, context: &CallContext) -> Vec<P
 
 fn on_path(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
     let path = context.session.variable("PATH");
-    let first = |name| first_on_path(name, path.as_deref(), &settings.own_install_roots);
+    let mut refused = settings.own_install_roots.clone();
+    refused.extend(project(&context.session.cwd(), &context.child_home));
+    let first = |name| first_on_path(name, path.as_deref(), &refused);
     ["python3", "python"]
         .into_iter()
         .filter_map(first)
         .collect()
 }
 
-/// `.venv` and `venv` here and above, up to the root of the repository.
-fn project_environments(cwd: &Path) -> Vec<PathBuf> {
+/// The project that a session works in: the repository, or the directory where there is none. A
+/// directory that holds the programs of the machine or of the user is no project.
+fn project(cwd: &Path, home: &Path) -> Option<PathBuf> {
     let repository = cwd.ancestors().find(|dir| dir.join(".git").exists());
-    // Outside a repository nothing says where the project ends, so only the directory itself counts.
     let top = repository.unwrap_or(cwd);
-    let directories = cwd.ancestors().take_while(|dir| dir.starts_with(top));
-    directories
-        .flat_map(|dir| [".venv", "venv"].map(|name| dir.join(name).join("bin/python")))
-        .collect()
+    let holds = |place: &Path| place.starts_with(top);
+    let is_project = !holds(home) && !holds(Path::new("/usr/local/bin"));
+    (is_project && !top.starts_with("/usr")).then(|| top.to_owned())
 }
 
-/// The first on the path that is not ours: behind one of ours the user's own may follow.
-fn first_on_path(name: &str, path: Option<&OsStr>, own: &[PathBuf]) -> Option<PathBuf> {
+/// The first on the path that lies in none of these: behind one that does the user's own may follow.
+fn first_on_path(name: &str, path: Option<&OsStr>, refused: &[PathBuf]) -> Option<PathBuf> {
     let directories = std::env::split_paths(path?)
-        .filter(|dir| dir.is_absolute() && !lies_in(&dir.join(name), own));
+        .filter(|dir| dir.is_absolute() && !lies_in(&dir.join(name), refused));
     // Directories came out of a path, so they can be put into one again.
     let path: OsString = std::env::join_paths(directories).ok()?;
     find_on_path(OsStr::new(name), Some(&path))

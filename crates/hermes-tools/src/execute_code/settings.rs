@@ -14,7 +14,7 @@ use crate::tool::CallContext;
 /// Where a script runs (`code_execution.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScriptMode {
-    /// In the session's directory, with the interpreter of the project.
+    /// In the session's directory, with the interpreter of the environment it has activated.
     #[default]
     Project,
     /// In its own directory, without the user's site packages.

@@ -173,7 +173,6 @@ impl ExecuteCodeTool {
         script: &mut Script<'_>,
         confinement: Confinement,
     ) -> Result<FinishedScript, String> {
-        let sandbox = self.environment.sandbox(confinement)?;
         let (settings, context) = (script.settings, script.context);
         let interpreter = self.interpreters.find(settings, context)?;
         if !self.swept.swap(true, Ordering::Relaxed) {
@@ -181,6 +180,8 @@ impl ExecuteCodeTool {
         }
         let module = script.module(BY_SOCKET);
         let stage = ScriptStage::prepare(&settings.temp_dir, script.code, &module, &script.token)?;
+        // After the script is there: what comes later beside a hidden directory cannot be read.
+        let sandbox = self.environment.sandbox(confinement)?;
         let server = RpcServer::new(Arc::clone(&script.calls));
         let _guard = self.environment.guard_processes(&stage.rpc.mark);
         let mut variables = self.environment.variables(&stage.rpc, context);

@@ -59,6 +59,7 @@ pub(super) struct InterruptibleReader<'a, R> {
     inner: R,
     deadline: ReadDeadline<'a>,
     since_check: usize,
+    interval: usize,
 }
 
 impl<'a, R> InterruptibleReader<'a, R> {
@@ -67,13 +68,22 @@ impl<'a, R> InterruptibleReader<'a, R> {
             inner,
             deadline,
             since_check: 0,
+            interval: CHECK_INTERVAL,
+        }
+    }
+
+    /// Checks at least whenever so many bytes were read, for readers that take long for them.
+    pub(super) fn checked_every(self, bytes: usize) -> Self {
+        Self {
+            interval: bytes.min(CHECK_INTERVAL),
+            ..self
         }
     }
 }
 
 impl<R: Read> Read for InterruptibleReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.since_check >= CHECK_INTERVAL {
+        if self.since_check >= self.interval {
             self.since_check = 0;
             if let Some(stopped) = self.deadline.stopped() {
                 return Err(io::Error::other(stopped));

@@ -7,6 +7,7 @@ mod deadline;
 mod host;
 mod operations;
 mod page;
+mod pattern;
 mod remote;
 mod search;
 

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde_json::Value;
+
+use super::pattern::LinePattern;
 
 /// A search that takes longer ends with what it has.
 pub(super) const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,9 +33,7 @@ pub(crate) enum SearchTarget {
 
 /// Lines that match.
 pub(crate) struct Contents {
-    /// The regular expression as the call wrote it; it is a valid one.
-    pub(crate) pattern: String,
-    pub(crate) matcher: RegexMatcher,
+    pub(crate) pattern: LinePattern,
     /// In files that fit, if only in those.
     pub(crate) files: Option<NameGlob>,
     /// Lines wanted before and after each match.
@@ -76,11 +75,7 @@ impl FileQuery {
         let what = match args["target"].as_str() {
             Some("files" | "find") => SearchTarget::Names(names(pattern)?),
             _ => SearchTarget::Contents(Contents {
-                pattern: pattern.to_owned(),
-                matcher: RegexMatcherBuilder::new()
-                    .line_terminator(Some(b'\n'))
-                    .build(pattern)
-                    .map_err(|error| format!("Invalid regular expression: {error}"))?,
+                pattern: LinePattern::new(pattern)?,
                 files: args["file_glob"].as_str().map(NameGlob::new).transpose()?,
                 around: count(args, "context", 0),
                 keep: page.skip.saturating_add(page.limit),
@@ -185,6 +180,10 @@ impl SearchResults {
         "The search took too long; narrow it with path or file_glob.";
     /// The same, because enough was found.
     pub(crate) const TOO_MANY: &'static str = "There are more results than were counted.";
+
+    /// Of files that were not searched to their end.
+    pub(crate) const LONG_LINES: &'static str = "Files with lines that are too long for this pattern \
+        were searched only up to such a line; a simpler pattern is tried on longer ones.";
 
     /// Takes a line if it can be shown; a match counts in any case. Of the matches `keep` are wanted.
     pub(crate) fn push(&mut self, line: ResultLine, keep: usize) {

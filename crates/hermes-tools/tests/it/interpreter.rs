@@ -65,18 +65,12 @@ impl Scene {
 }
 
 #[test]
-fn the_order_is_setting_activated_project_path() {
+fn the_order_is_setting_activated_path() {
     let mut scene = Scene::new();
     assert_eq!(scene.found(), None);
     let on_path = scene.stage.root("bin2/python3");
     fake_python(&on_path, "3 8");
     assert_eq!(scene.found(), Some(on_path.clone()));
-    let above = scene.stage.work("venv/bin/python");
-    fake_python(&above, "3 12");
-    assert_eq!(scene.found(), Some(above));
-    let here = scene.stage.work("sub/.venv/bin/python");
-    fake_python(&here, "3 12");
-    assert_eq!(scene.found(), Some(here));
     let conda = scene.stage.root("conda/bin/python");
     let active = scene.stage.root("active/bin/python");
     fake_python(&conda, "3 12");
@@ -99,13 +93,57 @@ fn the_order_is_setting_activated_project_path() {
 }
 
 #[test]
+fn interpreter_of_a_repository_is_not_taken_by_itself() {
+    let mut scene = Scene::new();
+    let brought = [
+        "venv/bin/python",
+        ".venv/bin/python",
+        "sub/.venv/bin/python",
+        "sub/venv/bin/python",
+        "tools/python3",
+        "sub/python3",
+    ]
+    .map(|path| scene.stage.work(path));
+    for python in &brought {
+        fake_python(python, "3 12");
+    }
+    assert_eq!(scene.found(), None);
+    // Nor where PATH leads into the repository, or is relative to it.
+    let mine = scene.stage.root("bin2/python3");
+    fake_python(&mine, "3 12");
+    let path = std::env::join_paths([
+        scene.stage.work("tools"),
+        PathBuf::from("."),
+        PathBuf::from("tools"),
+        scene.stage.root("bin2"),
+    ]);
+    scene.stage.context.session = Arc::new(FixedSession {
+        cwd: scene.stage.work("sub"),
+        variables: vec![("PATH".into(), path.unwrap())],
+    });
+    assert_eq!(scene.found(), Some(mine));
+    for python in &brought {
+        assert!(!python.with_extension("asked").exists(), "{python:?}");
+    }
+    // The user may name it, and the session may activate it.
+    scene.settings.python = Some(brought[0].clone());
+    assert_eq!(scene.found(), Some(brought[0].clone()));
+    scene.settings.python = None;
+    scene.session(&[("VIRTUAL_ENV", scene.stage.work(".venv"))]);
+    assert_eq!(scene.found(), Some(brought[1].clone()));
+}
+
+#[test]
 fn old_broken_and_own_interpreters_are_passed_over() {
     let mut scene = Scene::new();
     let own = scene.stage.root("bin1/python3");
     fake_python(&own, "3 12");
-    fake_python(&scene.stage.work("sub/.venv/bin/python"), "2 7");
-    fake_python(&scene.stage.work("sub/venv/bin/python"), "no idea");
-    std::fs::write(scene.stage.work("venv"), "a file").unwrap();
+    fake_python(&scene.stage.root("old/bin/python"), "2 7");
+    fake_python(&scene.stage.root("odd/bin/python"), "no idea");
+    scene.session(&[
+        ("VIRTUAL_ENV", scene.stage.root("old")),
+        ("CONDA_PREFIX", scene.stage.root("odd")),
+    ]);
     let mine = scene.stage.root("bin2/python3");
     fake_python(&mine, "3 12");
     scene.settings.own_install_roots = vec![scene.stage.root("bin1")];
@@ -121,7 +159,7 @@ fn old_broken_and_own_interpreters_are_passed_over() {
         .unwrap_err();
     let text = error;
     assert!(
-        text.contains("Python 3.8 or newer") && text.contains("sub/.venv/bin/python"),
+        text.contains("Python 3.8 or newer") && text.contains("old/bin/python"),
         "{text}"
     );
 }

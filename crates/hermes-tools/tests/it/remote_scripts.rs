@@ -305,7 +305,7 @@ fn interpreter(path: &Path) {
 }
 
 #[test]
-fn the_interpreter_of_the_project_comes_first() {
+fn interpreter_of_a_repository_is_not_taken_by_itself() {
     let mut stage = stage();
     let code = "import os; print(os.environ.get('CHOSEN', 'of the path'))";
     assert_eq!(printed(&stage, code), "of the path\n");
@@ -325,18 +325,21 @@ fn the_interpreter_of_the_project_comes_first() {
             .trim_start_matches(&stage.work("").display().to_string())
             .to_owned()
     };
-    // Above the repository it is not of the project.
-    interpreter(&stage.work(".venv/bin/python"));
+    for path in [
+        ".venv/bin/python",
+        "repo/venv/bin/python",
+        "repo/a/b/.venv/bin/python",
+        "repo/a/b/python3",
+    ] {
+        interpreter(&stage.work(path));
+    }
     session(&mut stage, "repo/a/b", None);
     assert_eq!(chosen(&stage), "of the path");
-    interpreter(&stage.work("repo/venv/bin/python"));
-    assert_eq!(chosen(&stage), "repo/venv/bin/python");
+    session(&mut stage, "", None);
+    assert_eq!(chosen(&stage), "of the path");
     interpreter(&stage.work("active/bin/python"));
     session(&mut stage, "repo/a/b", Some("active"));
     assert_eq!(chosen(&stage), "active/bin/python");
-    // Outside a repository only the directory itself counts.
-    session(&mut stage, "", None);
-    assert_eq!(chosen(&stage), ".venv/bin/python");
 }
 
 #[test]

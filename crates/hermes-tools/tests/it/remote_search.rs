@@ -252,6 +252,27 @@ fn credentials_of_another_machine_are_left_out() {
 }
 
 #[test]
+fn what_was_found_in_time_is_told() {
+    for programs in [Programs::Gnu, Programs::Ripgrep] {
+        let stage = Stage::on_host(programs);
+        stage.file("a", "foo\n");
+        // Stands for a search that is ended after its first file.
+        let timeout = stage.root("bin/timeout");
+        let text = "#!/bin/sh\n[ \"$1\" != 1 ] || exit 0\nshift\n\"$@\"\nexit 124\n";
+        std::fs::write(&timeout, text).unwrap();
+        std::fs::set_permissions(&timeout, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let result = stage.call("search_files", json!({"pattern": "foo"}));
+        assert_eq!(result["total_count"], 1, "{programs:?}: {result}");
+        assert_eq!(result["truncated"], true, "{programs:?}: {result}");
+        let note = result["note"].as_str().unwrap();
+        assert!(
+            note.starts_with("The search took too long"),
+            "{programs:?}: {note}"
+        );
+    }
+}
+
+#[test]
 fn an_interrupt_ends_a_search_in_the_middle() {
     for programs in Programs::ALL {
         let stage = Stage::on_host(programs);

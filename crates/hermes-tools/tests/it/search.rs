@@ -163,3 +163,69 @@ fn an_interrupt_ends_the_walk() {
     assert_eq!(result["total_count"], 0);
     assert!(result["note"].as_str().unwrap().contains("interrupted"));
 }
+
+/// Largest resident size of this process so far, in kilobytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.unwrap().split_whitespace().next().unwrap();
+    number.parse().unwrap()
+}
+
+/// Issue 12, 15: a pattern on one line of 2 MB took 1.15 GB and 100 s.
+#[test]
+fn costly_patterns_on_long_lines_are_bounded_in_memory_and_time() {
+    let stage = stage();
+    let mut letters: u64 = 7;
+    let long: String = (0..2_000_000)
+        .map(|_| {
+            letters = letters
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            char::from(b'a' + u8::try_from((letters >> 33) % 26).unwrap())
+        })
+        .collect();
+    std::fs::write(stage.work("short.txt"), "needle in short\n").unwrap();
+    std::fs::write(
+        stage.work("long.txt"),
+        format!("first needle\n{long}\nlast needle\n"),
+    )
+    .unwrap();
+    for pattern in [
+        r"(?:[a-q][^u-z]{13}x){1,120}|needle",
+        r"[a-z]{1,900}[A-Z]|needle",
+        r"[a-z]*a[a-z]{300}[A-Z]|needle",
+        r"(?:[ab][a-z]{1,80}c){1,25}[A-Z]|needle",
+        r"(?:.{0,90}a){1,40}[A-Z]|needle",
+        r"\w{1,60}[A-Z]|needle",
+        r"(?:[a-z]{1,20}[e-p]){1,60}[A-Z]|needle",
+    ] {
+        let started = std::time::Instant::now();
+        let found = stage.call("search_files", json!({"pattern": pattern}));
+        let took = started.elapsed();
+        let total = found["total_count"].as_u64();
+        if let Some(error) = found["error"].as_str() {
+            assert!(error.contains("too large"), "{pattern}: {error}");
+        } else {
+            assert!(
+                total.unwrap() >= 2,
+                "what was found is told: {pattern}: {found}"
+            );
+            assert!(
+                total.unwrap() >= 3 || found["note"].is_string(),
+                "what is missing is told: {pattern}: {found}"
+            );
+        }
+        assert!(took.as_secs() < 45, "{pattern}: {took:?}");
+        assert!(peak() < 200 * 1024, "{pattern}: {} kB", peak());
+    }
+    // An ordinary pattern reads such a file to its end.
+    let found = stage.call("search_files", json!({"pattern": r"\w+ needle"}));
+    assert_eq!(found["total_count"], 2, "{found}");
+    assert_eq!(found.get("note"), None);
+    let refused = stage.call("search_files", json!({"pattern": r"\w{5000}"}));
+    assert!(
+        refused["error"].as_str().unwrap().contains("too large"),
+        "{refused}"
+    );
+}

@@ -29,6 +29,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
+    if !args.quick {
+        // The file holds every key; a snapshot stays inside the home.
+        context.refuse_to_agents("backing up the home with its keys")?;
+    }
     if args.quick {
         return quick(args, context);
     }
@@ -161,17 +165,17 @@ impl<'a> ProgressLine<'a> {
         if self.visible && percent != self.last {
             self.last = percent;
             let text = format!(
-                "\r\x1b[K{percent:>3} %  {} of {} files",
+                "{percent:>3} %  {} of {} files",
                 step.files_done, step.files_total
             );
             // A terminal that has gone is found out when the result is printed.
-            drop(self.context.printer.err(&text));
+            drop(self.context.printer.replace_line(&text));
         }
     }
 
     pub(super) fn clear(&self) {
         if self.visible {
-            drop(self.context.printer.err("\r\x1b[K"));
+            drop(self.context.printer.replace_line(""));
         }
     }
 }

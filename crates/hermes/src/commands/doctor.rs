@@ -89,6 +89,7 @@ fn acknowledge(id: &str, context: &Context) -> Result<()> {
             .hint(format!("known: {}", ADVISORIES.join(", "))));
     }
     context.refuse_if_managed("config.yaml")?;
+    context.refuse_setting_to_agents("security.acked_advisories", Some(id))?;
     context.ensure_home()?;
     let sources = context.sources_to_write();
     hermes_config::settings::append_to_list(&sources, "security.acked_advisories", id)?;
@@ -102,7 +103,7 @@ const DIRECTORY_WIDTH: usize = 36;
 const NAME_WIDTH: usize = 34;
 
 fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> {
-    let builder = context.environment();
+    let builder = context.environment().of_agent(true);
     for warning in builder.warnings() {
         context.warn(warning)?;
     }

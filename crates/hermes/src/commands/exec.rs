@@ -118,7 +118,7 @@ impl Execution<'_> {
             };
             let shown = as_json(result, &setup, &session);
             setup.release();
-            context.line(shown.to_string())?;
+            context.json_line(&shown)?;
         } else {
             setup.release();
             show(&outcome, hint, context)?;
@@ -155,7 +155,7 @@ fn show(
         Ok(outcome) => outcome,
         Err(report) => return context.note(&report.message),
     };
-    context.out(&outcome.output)?;
+    context.printer.raw(&outcome.output)?;
     if !outcome.output.is_empty() && !outcome.output.ends_with('\n') {
         context.line("")?;
     }

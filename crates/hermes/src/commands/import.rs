@@ -21,6 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("restoring a backup over the settings")?;
     let mut restore = Restore::open(&args.file)?;
     let inspection = restore.inspect();
     let root = &context.location.root;

@@ -7,6 +7,7 @@
     reason = "tests access files directly"
 )]
 
+mod agent_shell;
 mod approval;
 mod bad_input;
 mod canaries;
@@ -14,6 +15,7 @@ mod compaction;
 mod costs;
 mod durability;
 mod fallback;
+mod floods;
 mod formats;
 mod goal;
 mod instructions;
@@ -27,6 +29,7 @@ mod routes;
 mod sessions;
 mod settings;
 mod skills;
+mod terminal_text;
 mod titles;
 mod together;
 mod tools;

@@ -197,3 +197,70 @@ fn a_full_disk() {
         std::fs::remove_dir_all(&after).unwrap();
     }
 }
+
+/// Runs a command on a disk of 64 MB, and says what is on it afterwards.
+fn on_small_disk(home: &TestHome, args: &[&str]) -> hermes_testkit::ProgramOutput {
+    home.hermes(args)
+        .in_mount_namespace(
+            "seed=$(mktemp -d)
+             cp -a \"$HOME/.\" \"$seed\"
+             mount -t tmpfs -o size=64m tmpfs \"$HOME\"
+             cp -a \"$seed/.\" \"$HOME\"
+             rm -r \"$seed\"
+             cd \"$HOME\"
+             code=0
+             \"$0\" \"$@\" || code=$?
+             find .hermes -type f -size +100k
+             find . -name '*tmp-*'
+             exit $code",
+        )
+        .run()
+}
+
+/// 200 MB of zeros, packed.
+fn bomb(home: &TestHome, script: &str) -> String {
+    let path = home.outside("bomb");
+    let script = format!(
+        "set -e; d=$(mktemp -d); mkdir $d/p; cd $d; truncate -s 200M p/zeros; \
+         echo 'a: 1' > p/config.yaml; {script}; rm -r $d"
+    );
+    let done = std::process::Command::new("sh")
+        .args(["-c", &script, "sh"])
+        .arg(&path)
+        .status();
+    assert!(done.unwrap().success());
+    assert!(path.metadata().unwrap().len() < 1 << 20);
+    path.display().to_string()
+}
+
+#[test]
+fn archives_are_refused_before_they_fill_the_disk() {
+    let home = configured("terminal: {timeout: 5}\n");
+    let archive = bomb(&home, "tar -czf \"$1\" p");
+    let outcome = on_small_disk(&home, &["profile", "import", &archive]);
+    outcome
+        .exits(3)
+        .prints("")
+        .says_part("Error: the archive unpacks to more than the ")
+        .says_part("hint: nothing was imported; free some space\n");
+
+    let zip = "python3 -c 'import sys,zipfile,os; z=zipfile.ZipFile(sys.argv[1],\"w\",\
+               zipfile.ZIP_DEFLATED); z.write(\"p/config.yaml\",\"config.yaml\"); \
+               z.write(\"p/zeros\",\"zeros\"); z.close()' \"$1\"";
+    let backup = bomb(&home, zip);
+    let outcome = on_small_disk(&home, &["import", &backup, "--force"]);
+    outcome.exits(3).says_part("has room for");
+    assert!(!outcome.stdout.contains("zeros"), "{outcome}");
+
+    // The same where the directory of the zip lies about the size.
+    let mut bytes = std::fs::read(&backup).unwrap();
+    let size = (200u32 << 20).to_le_bytes();
+    let lie = 10u32.to_le_bytes();
+    while let Some(at) = bytes.windows(4).position(|window| window == size) {
+        bytes[at..at + 4].copy_from_slice(&lie);
+    }
+    std::fs::write(&backup, bytes).unwrap();
+    let outcome = on_small_disk(&home, &["import", &backup, "--force"]);
+    outcome.exits(1);
+    assert!(!outcome.stdout.contains("zeros"), "{outcome}");
+}

@@ -147,7 +147,7 @@ fn a_tool_call_asks_and_its_result_says_who_approved() {
 }
 
 #[test]
-fn a_script_asks_for_each_command_and_not_for_itself() {
+fn a_script_asks_once_for_itself_and_for_each_flagged_command() {
     // check 34
     let place = with_victim("");
     let code = format!(
@@ -157,6 +157,10 @@ fn a_script_asks_for_each_command_and_not_for_itself() {
     );
     let call = serde_json::json!({ "code": code }).to_string();
     let mut hermes = place.at_terminal(&["tools", "call", "execute_code", &call]);
+    hermes.wait_for("Reason: execute_code\r\n");
+    hermes.wait_for(QUESTION);
+    hermes.press("o\r");
+    hermes.wait_for("Reason: recursive delete\r\n");
     hermes.wait_for(QUESTION);
     hermes.press("d\r");
     let outcome = hermes.wait();
@@ -164,6 +168,13 @@ fn a_script_asks_for_each_command_and_not_for_itself() {
         .succeeds()
         .prints_part(r#""output":"-1\nharmless\n""#);
     assert!(place.work("x").exists());
+    // A script that is not approved does not begin.
+    let mut hermes = place.at_terminal(&["tools", "call", "execute_code", &call]);
+    hermes.wait_for(QUESTION);
+    hermes.press("d\r");
+    let outcome = hermes.wait();
+    outcome.exits(1);
+    assert!(!outcome.stdout.contains("harmless\\n"), "{outcome}");
 }
 
 #[test]

@@ -104,6 +104,8 @@ fn somebody_at_the_terminal_types_it_once_per_session() {
     let mut hermes = place
         .hermes(&["tools", "call", "execute_code", &call])
         .start_at_terminal();
+    hermes.wait_for("[d]eny");
+    hermes.press("o\r");
     hermes.wait_for("Password (hidden, times out after 45 s, Enter to continue without): ");
     hermes.press(&format!("{PASSWORD}\r"));
     let outcome = hermes.wait();
@@ -130,6 +132,8 @@ fn a_wrong_one_is_forgotten_and_asked_for_again() {
     let mut hermes = place
         .hermes(&["tools", "call", "execute_code", &call])
         .start_at_terminal();
+    hermes.wait_for("[d]eny");
+    hermes.press("o\r");
     for password in ["wrong", PASSWORD] {
         hermes.wait_for("continue without): ");
         hermes.press(&format!("{password}\r"));

@@ -15,9 +15,6 @@ use crate::filesystem::search::{
     SearchTarget, shown_text,
 };
 
-/// A line that needs more memory ends the search of its file.
-const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
-
 /// Searches below (or in) `root`, which is without links.
 pub(super) fn walk_and_search(
     root: PathBuf,
@@ -51,7 +48,7 @@ impl FileWalk<'_> {
             .binary_detection(BinaryDetection::quit(0))
             .before_context(wanted.around)
             .after_context(wanted.around)
-            .heap_limit(Some(MAX_LINE_BYTES))
+            .heap_limit(Some(wanted.pattern.max_line))
             .build();
         let mut found = SearchResults::default();
         self.visit_files(&mut found, |found, path| {
@@ -128,9 +125,15 @@ impl FileWalk<'_> {
             found,
             keep: wanted.keep,
         };
-        let reader = InterruptibleReader::new(file, self.deadline);
-        if let Err(error) = searcher.search_reader(&wanted.matcher, reader, &mut sink) {
+        let reader =
+            InterruptibleReader::new(file, self.deadline).checked_every(wanted.pattern.max_line);
+        let searched = searcher.search_reader(&wanted.pattern.matcher, reader, &mut sink);
+        if let Err(error) = searched {
             found.stopped = ReadStopped::from_error(&error).map(reason_of);
+            // What the system cannot read has a number; a line without room has none.
+            if found.stopped.is_none() && error.raw_os_error().is_none() {
+                found.remark = Some(SearchResults::LONG_LINES);
+            }
             tracing::debug!("search of {} ended early: {error}", path.display());
         }
         let matches = found.total - before;
@@ -185,6 +188,7 @@ mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests make files directly")]
 
     use super::*;
+    use crate::filesystem::pattern::LinePattern;
 
     #[test]
     fn an_interrupt_is_heard_inside_a_file_and_said() {
@@ -199,8 +203,7 @@ mod tests {
             deadline: ReadDeadline::new(&interrupt, SEARCH_TIMEOUT),
         };
         let wanted = Contents {
-            pattern: "here".to_owned(),
-            matcher: grep_regex::RegexMatcher::new("here").unwrap(),
+            pattern: LinePattern::new("here").unwrap(),
             files: None,
             around: 0,
             keep: 10,

@@ -23,6 +23,11 @@ const NAMES: &str = include_str!("scripts/names.sh");
 /// Bytes of an answer.
 const MOST_ANSWER: usize = 16 * 1024 * 1024;
 
+/// Seconds after which ripgrep is ended there, so that what it found arrives in time.
+const REMOTE_SECONDS: u64 = 25;
+/// The exit code of `timeout` for a program that it ended.
+const TIMED_OUT: i32 = 124;
+
 const WITHOUT_RIPGREP: &str = "ripgrep (rg) is not installed there, so files named in .gitignore \
                                were searched too.";
 
@@ -108,7 +113,9 @@ impl Search<'_> {
         let glob = contents.files.as_ref();
         let for_ripgrep_itself = match ripgrep {
             // An argument holds no NUL; the expression for grep has none.
-            Ripgrep::IfThere if !contents.pattern.contains('\0') => contents.pattern.as_str(),
+            Ripgrep::IfThere if !contents.pattern.text.contains('\0') => {
+                contents.pattern.text.as_str()
+            }
             _ => "",
         };
         self.ask(
@@ -116,13 +123,14 @@ impl Search<'_> {
             &[
                 self.query.root.as_os_str().as_bytes(),
                 for_ripgrep_itself.as_bytes(),
-                &at_least(&contents.pattern),
+                &at_least(&contents.pattern.text),
                 contents.around.to_string().as_bytes(),
                 glob.map(for_find).unwrap_or_default().as_bytes(),
                 glob.map(for_ripgrep).unwrap_or_default().as_bytes(),
                 MOST_LINE.to_string().as_bytes(),
                 MOST_ANSWER.to_string().as_bytes(),
                 (MAX_COUNTED + 1).to_string().as_bytes(),
+                REMOTE_SECONDS.to_string().as_bytes(),
             ],
         )
     }
@@ -177,7 +185,11 @@ impl Search<'_> {
                 let is_match = record.is_match
                     && (is_exact
                         || record.is_cut
-                        || contents.matcher.is_match(record.text).unwrap_or(true));
+                        || contents
+                            .pattern
+                            .matcher
+                            .is_match(record.text)
+                            .unwrap_or(true));
                 file.push(ResultLine {
                     path: record.path,
                     number: record.number,
@@ -187,6 +199,10 @@ impl Search<'_> {
             }
         }
         take_file(file, contents, found);
+        if records.exit_code == Some(TIMED_OUT) {
+            found.stopped = Some(SearchResults::TOO_LONG);
+            return true;
+        }
         found.total > 0 || records.exit_code.unwrap_or(0) < 2
     }
 

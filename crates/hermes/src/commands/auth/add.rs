@@ -52,6 +52,7 @@ impl std::fmt::Debug for Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("storing a key")?;
     if args.kind == KeyType::Oauth {
         return Err(CommandError::user("logins are not supported yet")
             .hint("use a key: `hermes auth add PROVIDER --type api-key`"));

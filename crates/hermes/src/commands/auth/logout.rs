@@ -34,6 +34,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 }
 
 fn log_out(provider: Option<&str>, context: &Context) -> Result<()> {
+    context.refuse_to_agents("removing keys")?;
     let file = file(context);
     let name = match provider {
         // A login may be of a provider that is not known by name here.

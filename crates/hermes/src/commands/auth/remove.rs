@@ -15,6 +15,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("removing a key")?;
     let name = pool(context, &args.provider)?.key;
     let file = file(context);
     if file.entries(&name)?.is_empty() {

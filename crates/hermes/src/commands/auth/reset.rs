@@ -12,6 +12,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("changing keys")?;
     only(pools(context)?, context, Some(&args.provider))?;
     let name = pool(context, &args.provider)?.key;
     let file = file(context);

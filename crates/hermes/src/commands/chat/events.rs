@@ -79,7 +79,7 @@ impl Events {
 
     fn print(&mut self, event: &Value) {
         if self.printed.is_ok() {
-            self.printed = self.printer.line(event.to_string());
+            self.printed = self.printer.json_line(event);
         }
     }
 }

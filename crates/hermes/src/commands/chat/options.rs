@@ -77,6 +77,9 @@ impl ChatOptions {
         {
             return Err(CommandError::usage("the query is empty"));
         }
+        if shared.yolo || env.flag(&vars::HERMES_YOLO_MODE) {
+            context.refuse_to_agents("running without approval (yolo)")?;
+        }
         let source = args
             .source
             .or_else(|| env.text(&vars::HERMES_SESSION_SOURCE).map(str::to_owned))

@@ -16,6 +16,7 @@ const EDITORS: [&str; 4] = ["nano", "vim", "vi", "code"];
 
 pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
+    context.refuse_to_agents("editing config.yaml")?;
     context.ensure_home()?;
     let path = context.sources().config_path();
     if !hermes_fs::exists_no_follow(&path) {

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.origin {
         print_origins(args, context, &found)?;
     } else if args.json {
-        context.line(found.value.to_string())?;
+        context.json_line(&found.value)?;
     } else {
         context.line(plain_text(&found.value))?;
     }

@@ -23,6 +23,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
+    context.refuse_setting_to_agents(&args.key, Some(&args.value))?;
     context.ensure_home()?;
     let request = SetRequest {
         key: &args.key,

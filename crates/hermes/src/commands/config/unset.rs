@@ -13,6 +13,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
+    context.refuse_setting_to_agents(&args.key, None)?;
     let (_, path) = unset(&context.sources_to_write(), &args.key)?;
     context.start_logging();
     tracing::info!(key = args.key, "setting removed");

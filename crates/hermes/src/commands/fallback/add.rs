@@ -25,6 +25,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("changing fallback_providers")?;
     context.refuse_if_managed("config.yaml")?;
     let mut entry = Map::new();
     for (key, value) in [

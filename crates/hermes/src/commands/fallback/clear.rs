@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
+    context.refuse_to_agents("changing fallback_providers")?;
     context.refuse_if_managed("config.yaml")?;
     let entries = fallback_entries(context.config());
     if entries.is_empty() {

@@ -13,6 +13,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("changing fallback_providers")?;
     context.refuse_if_managed("config.yaml")?;
     let entries = fallback_entries(context.config());
     let found = find(&entries, args.entry.trim())?;

@@ -96,6 +96,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    if args.sandbox.as_deref() == Some("off") {
+        kanban.refuse_to_agents("creating a card without sandbox")?;
+    }
     let new = new_card(args, kanban)?;
     let mut session = kanban.open()?;
     let task = session.store.create(&new)?.task;

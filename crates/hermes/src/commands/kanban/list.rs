@@ -61,10 +61,12 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let limit = session.settings.limits.failure_limit;
     session.store.promote_satisfied(limit)?;
     let query = query(args, &session);
-    let mut out = kanban.printer.stream();
+    let mut out;
     if args.json {
+        out = kanban.printer.json_stream();
         print_json(&session, &query, &mut out)?;
     } else {
+        out = kanban.printer.stream();
         print_lines(&session, &query, &mut out)?;
     }
     out.flush()?;

@@ -140,7 +140,7 @@ fn sweep(
             if let (Value::Object(record), Value::Object(mut details)) = (&mut record, details) {
                 record.append(&mut details);
             }
-            kanban.line(record.to_string())?;
+            kanban.json_line(&record)?;
         }
         match text {
             Some(_) if args.json => {}

@@ -20,6 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("changing the command of a profile")?;
     let name = ProfileName::parse(&args.name)?;
     existing(&context.location, &name)?;
     if args.remove {

@@ -51,6 +51,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse_new(&args.name)?;
+    let copies = args.clone || args.clone_all || args.clone_from.is_some();
+    if copies || args.model.inherit_keys {
+        context.refuse_to_agents("handing keys to another profile")?;
+    }
     let flags = CreateFlags {
         clone: args.clone,
         clone_all: args.clone_all,

@@ -17,6 +17,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("deleting a profile")?;
     let name = ProfileName::parse(&args.name)?;
     let plan = plan_delete(&context.location, &name)?;
     describe(context, &plan)?;

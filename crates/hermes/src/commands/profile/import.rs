@@ -19,6 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("importing a profile")?;
     let wanted = args
         .name
         .as_deref()

@@ -37,7 +37,7 @@ pub(crate) struct ModelArgs {
     no_inherit: bool,
     /// Use the provider keys of the default profile as well; nothing is copied
     #[arg(long, conflicts_with_all = CLONES)]
-    inherit_keys: bool,
+    pub(super) inherit_keys: bool,
 }
 
 /// A clone has the settings and keys of its source.

@@ -27,6 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("installing a profile")?;
     let env = context.environment().helper_plan();
     let plan = plan_install(
         &context.location,

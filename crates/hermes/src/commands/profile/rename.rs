@@ -17,6 +17,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("renaming a profile")?;
     let old = ProfileName::parse(&args.old)?;
     let new = ProfileName::parse_new(&args.new)?;
     let program = alias_step::program()?;

@@ -21,6 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("updating a profile")?;
     let name = ProfileName::parse(&args.name)?;
     let choice = if args.force_config {
         ConfigChoice::Replace

@@ -76,6 +76,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return context.line(format!("Would export {what}"));
     }
     let redactor = if args.no_redact && !args.redact {
+        context.refuse_to_agents("exporting without masking secrets")?;
         Redactor::disabled()
     } else {
         // It leaves the machine as a file of its own, so names count; addresses stay usable.

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let tool = args.tool.as_deref().unwrap_or_default();
         let result = caller.call(tool, &arguments, None);
         tools.release();
-        context.line(result.to_string())?;
+        context.json_line(&result)?;
         if args.check {
             result.get("approved") != Some(&json!(true))
         } else {

@@ -53,7 +53,7 @@ fn answer_lines(caller: &Caller<'_>, context: &Context) -> Result<()> {
                 json!({"error": format!("The line is longer than {MAX_LINE} bytes.")})
             }
         };
-        context.line(answer.to_string())?;
+        context.json_line(&answer)?;
     }
     Ok(())
 }

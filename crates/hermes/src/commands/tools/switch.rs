@@ -38,6 +38,7 @@ pub(super) fn disable(args: &Args, context: &Context) -> Result<()> {
 
 fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
+    context.refuse_to_agents("switching toolsets")?;
     let platform = platform(&args.platform)?;
     let chosen = chosen(&args.names)?;
     let current = ToolSelection {

@@ -1,23 +1,29 @@
 # $1 a path, $2 the expression for ripgrep (empty: do not use it), $3 the expression for grep, $4 lines
 # around a match, $5 a pattern for the names of files (empty: all), $6 the same as ripgrep reads it,
-# $7 bytes of a line, $8 bytes of the answer, $9 matches of a file
+# $7 bytes of a line, $8 bytes of the answer, $9 matches of a file, ${10} seconds
 beginning "$1"
+
+# What is found in time arrives; where nothing ends it, the whole search is given up later.
+limited=
+timeout 1 true 2>/dev/null && limited="timeout ${10}"
 
 if [ -n "$2" ] && command -v rg >/dev/null; then
   field rg "$real"
   pattern=$2 around=$4 kind=$6 width=$7 most=$8 each=$9
-  set -- --no-config --no-messages --color never --no-heading --with-filename --line-number --null \
+  set -- --regex-size-limit 4M --dfa-size-limit 8M --no-config --no-messages --color never --no-heading --with-filename --line-number --null \
     --sort path --context "$around" --max-count "$each"
   [ -z "$kind" ] || set -- "$@" --type-add "hermes:$kind" --type hermes
-  { rg "$@" --regexp "$pattern" -- "$real" && : || printf '\0%s\n' "$?"; } |
+  { $limited rg "$@" --regexp "$pattern" -- "$real" && : || printf '\0%s\n' "$?"; } |
     narrow "$width" | head -c "$most"
   exit 0
 fi
 
 field grep "$real"
 if printf 'x\n' | grep --null -HIq x; then
-  files "$5" | in_order | xargs -0 grep --null -HnIE -m "$9" -C "$4" -e "$3" -- |
-    narrow "$7" | head -c "$8"
+  files "$5" | in_order | {
+    $limited xargs -0 grep --null -HnIE -m "$9" -C "$4" -e "$3" --
+    [ $? != 124 ] || printf '\000124\n'
+  } | narrow "$7" | head -c "$8"
   exit 0
 fi
 

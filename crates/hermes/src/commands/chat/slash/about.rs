@@ -33,6 +33,7 @@ pub(super) fn tools(state: &mut ChatState<'_>, _: &str) -> Result<After> {
 }
 
 pub(super) fn yolo(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    state.context.refuse_to_agents("/yolo")?;
     if state.conversation.tools().toggle_yolo() {
         state.note("Risky commands now run without approval in this session.")?;
     } else {

@@ -1,0 +1,112 @@
+//! Whether a command was called from an agent's shell: the one answer to that question.
+//!
+//! An agent must not free itself by calling this program: change what it may do, hand itself keys or
+//! answer its own questions. Its shells carry the mark `HERMES_AGENT_SHELL`, which children inherit.
+//! A shell can take a variable away, so an ancestor that runs a conversation counts as well; such
+//! processes carry a name of their own, which nobody else can take from them.
+
+use std::ffi::{CStr, OsStr};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::identity::ancestors_of;
+use crate::linux;
+
+/// The variable that marks shells and scripts of an agent.
+pub const MARK: &str = "HERMES_AGENT_SHELL";
+
+/// The name of processes that run a conversation, as `ps` shows it; the kernel keeps 15 bytes.
+const PROCESS_NAME: &CStr = c"hermes-agent";
+
+/// Who called this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// A person, or a program that a person started.
+    Person,
+    /// An agent, from one of its shells or scripts.
+    Agent(Evidence),
+}
+
+/// How an agent is recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// The variable [`MARK`].
+    Mark,
+    /// This process runs a conversation, and ours descends from it.
+    Ancestor(u32),
+}
+
+impl Caller {
+    /// Whether it is an agent.
+    pub fn is_agent(self) -> bool {
+        matches!(self, Self::Agent(_))
+    }
+}
+
+/// Who called this program, given the value of [`MARK`] it was started with. Reads `/proc` if there
+/// is none, so only commands that need the answer ask.
+pub fn caller(mark: Option<&OsStr>) -> Caller {
+    if mark.is_some_and(|value| !value.is_empty()) {
+        return Caller::Agent(Evidence::Mark);
+    }
+    match agent_above(std::process::id()) {
+        Some(agent) => Caller::Agent(Evidence::Ancestor(agent)),
+        None => Caller::Person,
+    }
+}
+
+/// Gives this process the name by which its descendants know that it runs a conversation.
+#[expect(unsafe_code, reason = "the name of a thread is set by a system call")]
+pub fn announce_agent() {
+    // The name of a process is that of its first thread.
+    // SAFETY: takes nothing and always succeeds.
+    let is_first = unsafe { libc::gettid() } == rustix::process::getpid().as_raw_pid();
+    // SAFETY: the name is a string with its NUL, which the kernel copies.
+    if is_first && unsafe { libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr()) } == 0 {
+        return;
+    }
+    // From another thread, unless the process may not be looked at: then the mark in the environment
+    // is what is left.
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    if let Ok(name) = rustix::fs::open("/proc/self/comm", flags, Mode::empty()) {
+        let _: rustix::io::Result<usize> = rustix::io::write(&name, PROCESS_NAME.to_bytes());
+    }
+}
+
+/// The nearest process above this one that runs a conversation. A process whose parent has ended
+/// belongs to the first process of the machine, but still to the session and the group of the shell
+/// that started it.
+fn agent_above(pid: u32) -> Option<u32> {
+    let own = linux::stat(pid)?;
+    let starts = [own.parent, own.session, own.group];
+    let mut starts = starts
+        .into_iter()
+        .filter(|start| *start > 1 && *start != pid);
+    starts.find_map(|start| {
+        let mut above = std::iter::once(start).chain(ancestors_of(start));
+        above.find(|one| linux::name(*one).as_deref() == PROCESS_NAME.to_str().ok())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mark_tells_an_agent_and_an_empty_one_does_not() {
+        let marked = caller(Some(OsStr::new("1")));
+        assert_eq!(marked, Caller::Agent(Evidence::Mark));
+        assert!(marked.is_agent());
+        assert_eq!(caller(Some(OsStr::new(""))), caller(None));
+    }
+
+    #[test]
+    fn names_that_processes_take_fit_the_kernel() {
+        assert!(PROCESS_NAME.count_bytes() <= 15);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_descends_from_nobody() {
+        assert_eq!(agent_above(u32::MAX), None);
+    }
+}
