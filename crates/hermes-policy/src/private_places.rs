@@ -7,7 +7,8 @@ use std::path::Path;
 
 use Extent::{Copies, Tree};
 use PrivatePlace::{
-    Credentials, HermesSecrets, HermesState, PlatformDirectory, ShellStartup, System,
+    Credentials, HermesInstructions, HermesSecrets, HermesState, PlatformDirectory, ShellStartup,
+    System,
 };
 
 /// What a path holds that makes it private.
@@ -21,6 +22,8 @@ pub(crate) enum PrivatePlace {
     HermesSecrets,
     /// Settings, sessions and databases of Hermes, which only Hermes and the user change.
     HermesState,
+    /// What Hermes is told to be and to run later; file tools may help to write it.
+    HermesInstructions,
     System,
     /// A directory that macOS reaches through a link of the root directory.
     PlatformDirectory,
@@ -61,8 +64,8 @@ impl PrivatePlace {
             Self::HermesState => matches!(access, Write | WriteByCommand | Carry | Sandbox),
             Self::System | Self::Kernel => matches!(access, Write | WriteByCommand),
             Self::EngineSocket => matches!(access, Write | WriteByCommand | Sandbox),
-            // Temporary files live there as well.
-            Self::PlatformDirectory => access == WriteByCommand,
+            // Temporary files live in the directories of macOS as well.
+            Self::PlatformDirectory | Self::HermesInstructions => access == WriteByCommand,
             Self::Device | Self::ProcessInternals => matches!(access, Read | Attach | Write),
         }
     }
@@ -73,7 +76,9 @@ impl PrivatePlace {
             Self::Credentials => "contains keys or credentials",
             Self::ShellStartup => "is a start-up file of the user's shell",
             Self::HermesSecrets => "contains credentials of Hermes",
-            Self::HermesState => "may be changed only by Hermes and the user",
+            Self::HermesState | Self::HermesInstructions => {
+                "may be changed only by Hermes and the user"
+            }
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
             Self::Device => "is a device, not a file",
@@ -126,6 +131,8 @@ const IN_HERMES_HOME: &[Entries] = &[
     ("mcp-tokens pairing", Tree, HermesSecrets),
     ("config.yaml config.yml state.db", Copies, HermesState),
     ("sessions", Tree, HermesState),
+    ("SOUL.md", Copies, HermesInstructions),
+    ("plugins hooks cron", Tree, HermesInstructions),
 ];
 
 /// Absolute; of two entries for one path the first counts.

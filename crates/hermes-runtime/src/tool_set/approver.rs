@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy, Interaction,
-    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Verdict,
+    KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, UnknownShell, Verdict,
 };
 use hermes_secret::Redactor;
 use hermes_terminal::backend::Confinement;
@@ -93,6 +93,7 @@ impl ToolApprover {
     ) -> CheckRequest<'a> {
         CheckRequest {
             text,
+            shell: &UnknownShell,
             isolated: self.is_isolated,
             sandboxed: matches!(self.sandbox, SandboxUse::Always(_)),
             yolo: self.yolo.load(Ordering::Relaxed),
