@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use hermes_policy::{
     ApprovalSettings, CheckRequest, CommandPolicy, Interaction, KnownHomes, KnownPaths,
-    SessionApprovals,
+    SessionApprovals, UnknownShell,
 };
 use hermes_secret::Redactor;
 
@@ -53,6 +53,7 @@ fn main() {
         for _ in 0..rounds {
             let verdict = policy.check(&CheckRequest {
                 text: command,
+                shell: &UnknownShell,
                 isolated: false,
                 sandboxed: false,
                 yolo: false,

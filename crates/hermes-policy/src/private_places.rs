@@ -7,7 +7,8 @@ use std::path::Path;
 
 use Extent::{Copies, Tree};
 use PrivatePlace::{
-    Credentials, HermesRules, HermesSecrets, HermesState, PlatformDirectory, ShellStartup, System,
+    Credentials, HermesInstructions, HermesRules, HermesSecrets, HermesState, PlatformDirectory,
+    ShellStartup, System,
 };
 
 /// What a path holds that makes it private.
@@ -23,6 +24,8 @@ pub(crate) enum PrivatePlace {
     HermesState,
     /// What decides what Hermes runs and as whom, and what it started.
     HermesRules,
+    /// What Hermes is told to be and to run later; file tools may help to write it.
+    HermesInstructions,
     System,
     /// A directory that macOS reaches through a link of the root directory.
     PlatformDirectory,
@@ -65,8 +68,8 @@ impl PrivatePlace {
                 matches!(access, Write | WriteByCommand)
             }
             Self::EngineSocket => matches!(access, Write | WriteByCommand | Sandbox),
-            // Temporary files live there as well.
-            Self::PlatformDirectory => access == WriteByCommand,
+            // Temporary files live in the directories of macOS as well.
+            Self::PlatformDirectory | Self::HermesInstructions => access == WriteByCommand,
             Self::Device | Self::ProcessInternals => matches!(access, Read | Attach | Write),
         }
     }
@@ -77,7 +80,9 @@ impl PrivatePlace {
             Self::Credentials => "contains keys or credentials",
             Self::ShellStartup => "is a start-up file of the user's shell",
             Self::HermesSecrets => "contains credentials of Hermes",
-            Self::HermesState | Self::HermesRules => "may be changed only by Hermes and the user",
+            Self::HermesState | Self::HermesRules | Self::HermesInstructions => {
+                "may be changed only by Hermes and the user"
+            }
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
             Self::Device => "is a device, not a file",
@@ -136,6 +141,8 @@ const IN_HERMES_HOME: &[Entries] = &[
         HermesRules,
     ),
     ("hooks", Tree, HermesRules),
+    ("SOUL.md", Copies, HermesInstructions),
+    ("plugins cron", Tree, HermesInstructions),
 ];
 
 /// Absolute; of two entries for one path the first counts.

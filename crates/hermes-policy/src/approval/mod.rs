@@ -16,4 +16,6 @@ pub use settings::{ApprovalMode, ApprovalSettings, Unattended};
 pub use verdict::{ApprovedBy, Status, Verdict};
 
 #[cfg(test)]
+mod corpus_tests;
+#[cfg(test)]
 mod robustness_tests;

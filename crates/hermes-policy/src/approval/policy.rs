@@ -10,6 +10,7 @@ use super::deny::denied_by;
 use super::remembered::{PermanentApprovals, SessionApprovals};
 use super::settings::{ApprovalMode, ApprovalSettings, Unattended};
 use super::verdict::{ApprovedBy, Verdict};
+use crate::command::KnownShell;
 use crate::command::detect::{KnownPaths, detect};
 use crate::command::foreground::foreground_refusal;
 use crate::command::gateway_self_harm::gateway_self_harm;
@@ -41,6 +42,8 @@ pub enum Interaction<'a> {
 pub struct CheckRequest<'a> {
     /// The command line, or the script for [`CommandPolicy::check_script`].
     pub text: &'a str,
+    /// What is known of the shell that will run it.
+    pub shell: &'a dyn KnownShell,
     /// It runs in a container that holds nothing of the host.
     pub isolated: bool,
     /// It runs in the kernel's sandbox, where what was detected needs no question.
@@ -80,13 +83,13 @@ impl CommandPolicy {
 
     /// Decides about a command line.
     pub fn check(&self, request: &CheckRequest<'_>) -> Verdict {
-        self.decide(request, &Analysis::of(request.text))
+        self.decide(request, &Analysis::within(request.text, request.shell))
     }
 
     /// Decides about a command line that somebody waits for. An error says why it belongs in the
     /// background: it would leave a process behind or never return.
     pub fn check_foreground(&self, request: &CheckRequest<'_>) -> Result<Verdict, String> {
-        let analysis = Analysis::of(request.text);
+        let analysis = Analysis::within(request.text, request.shell);
         let refusal = foreground_refusal(&analysis).filter(|_| self.settings.foreground_guard);
         refusal.map_or_else(|| Ok(self.decide(request, &analysis)), Err)
     }

@@ -58,6 +58,7 @@ fn request<'a>(
 ) -> CheckRequest<'a> {
     CheckRequest {
         text,
+        shell: &crate::UnknownShell,
         isolated: false,
         sandboxed: false,
         yolo: false,
@@ -594,4 +595,67 @@ fn execute_code_needs_one_approval_for_the_script() {
     assert!(!check(&policy, Interaction::Cron).is_approved());
     policy.settings.mode = ApprovalMode::Off;
     assert!(check(&policy, Interaction::Cron).is_approved());
+}
+
+/// A session that earlier commands left in the root directory, with an alias, a function and exports.
+struct LeftBehind;
+
+impl crate::KnownShell for LeftBehind {
+    fn directory(&self) -> Option<String> {
+        Some("/".to_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        match name {
+            "CLEAN" => Some("rm -rf /".to_owned()),
+            "TOOL" => Some("ls".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn alias(&self, name: &str) -> Option<String> {
+        (name == "ll").then(|| "rm -rf".to_owned())
+    }
+
+    fn function(&self, name: &str) -> Option<String> {
+        (name == "f").then(|| "f () \n{ \n    rm -rf \"$1\"\n}\n".to_owned())
+    }
+}
+
+#[test]
+fn state_of_the_session_counts() {
+    let session = SessionApprovals::default();
+    let judged = |text| {
+        policy().check(&CheckRequest {
+            shell: &LeftBehind,
+            ..request(text, Interaction::NonInteractive, &session)
+        })
+    };
+    for command in [
+        "rm -rf etc",
+        "rm -rf *",
+        "rm -rf .",
+        "$CLEAN",
+        "eval \"$CLEAN\"",
+        "bash -c \"$CLEAN\"",
+        "ll /",
+        "ll usr",
+        "f /",
+        "f home",
+        "find . -delete",
+    ] {
+        assert!(judged(command).hardline, "{command}");
+    }
+    for command in [
+        "echo x > etc/hosts",
+        "cd etc; echo x > hosts",
+        "f x",
+        "ll x",
+        "$OTHER",
+    ] {
+        assert_eq!(judged(command).status, Status::Denied, "{command}");
+    }
+    for command in ["$TOOL -l", "eval \"$TOOL\"", "ls etc", "cd tmp; touch x"] {
+        assert_eq!(judged(command), Verdict::approved(), "{command}");
+    }
 }

@@ -24,6 +24,7 @@ fn verdict(text: &str) -> Verdict {
     let policy = CommandPolicy::new(settings, paths, Arc::new(Redactor::default()));
     policy.check(&CheckRequest {
         text,
+        shell: &crate::UnknownShell,
         isolated: false,
         sandboxed: false,
         yolo: false,

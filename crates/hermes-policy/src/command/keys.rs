@@ -48,6 +48,12 @@ keys! {
     XARGS_RM, Delete, "xargs with rm";
     FIND_EXEC_RM, Delete, "find -exec/-execdir rm";
     FIND_DELETE, Delete, "find -delete";
+    DELETE_SENSITIVE, Delete, "delete credentials, shell start-up files or files of Hermes";
+    SHRED, Delete, "overwrite and delete files (shred)";
+    MOVE_ROOT, Delete, "move a system or home directory";
+    SYNC_DELETE, Delete, "rsync --delete into a system or home directory";
+    ROOT_MODE, Permissions, "recursive permission or owner change on a system or home directory";
+    SETUID, Permissions, "setuid/setgid or capability bits";
     WORLD_WRITABLE, Permissions, "world/other-writable permissions";
     WORLD_WRITABLE_LONG, Permissions, "recursive world/other-writable (long flag)";
     CHOWN_ROOT, Permissions, "recursive chown to root";
@@ -55,6 +61,7 @@ keys! {
     FORMAT, Disk, "format filesystem";
     DISK_COPY, Disk, "disk copy";
     BLOCK_DEVICE, Disk, "write to block device";
+    PARTITIONS, Disk, "change partitions, volumes or swap";
     SQL_DROP, Sql, "SQL DROP";
     SQL_DELETE, Sql, "SQL DELETE without WHERE";
     SQL_TRUNCATE, Sql, "SQL TRUNCATE";
@@ -65,6 +72,15 @@ keys! {
     EDIT_SYSTEM_LONG, System, "in-place edit of system config (long flag)";
     SYSTEM_TEE, System, "overwrite system file via tee";
     SYSTEM_REDIRECT, System, "overwrite system file via redirection";
+    UNPACK_ROOT, System, "unpack an archive over a system directory";
+    POWER, System, "suspend the machine or change its runlevel";
+    ACCOUNTS, System, "change accounts, passwords or sudo rights";
+    SCHEDULE, System, "schedule commands for later (cron/at)";
+    NETWORK, System, "change firewall or network settings";
+    MOUNTS, System, "mount or unmount filesystems";
+    KERNEL, System, "load kernel modules or change kernel settings";
+    PACKAGES, System, "remove system packages";
+    KILL_USER, Processes, "kill processes of a user";
     KILL_ALL, Processes, "kill all processes";
     FORCE_KILL, Processes, "force kill processes";
     KILLALL_KILL, Processes, "force kill processes (killall -KILL)";
@@ -91,6 +107,20 @@ keys! {
     OPENSSL_PIPE, Code,
         "pipe openssl-decoded content to shell (possible command obfuscation)";
     CHMOD_RUN, Code, "chmod +x followed by immediate execution";
+    UNRESOLVED, Code, "command only known when it runs";
+    EVAL_UNKNOWN, Code, "evaluate text only known when it runs";
+    PIPE_UNKNOWN, Code, "pipe text only known when it runs to shell";
+    PROCESS_UNKNOWN, Code, "run the output of a command as a script";
+    DOWNLOAD_RUN, Code, "run a file that was just downloaded";
+    REVERSE_SHELL, Code, "shell connected to the network";
+    TEMP_BUILD, Code, "run build scripts of a temporary directory";
+    PACKAGE_SOURCE, Code, "install a package from a path or URL (runs its scripts)";
+    LOADED_CODE, Code, "variable that makes programs load code (LD_PRELOAD, BASH_ENV, …)";
+    SEARCH_PATH, Code, "search path with a temporary or relative directory";
+    SHADOWED, Code, "replace what a command name means (hash -p, enable -f)";
+    HIDDEN_COMMAND, Code, "destructive command in the arguments of another program";
+    CLIENT_SHELL, Code, "shell command of a database client";
+    SSH_KEY, OwnFiles, "install an SSH key on another machine";
     PROJECT_TEE, OwnFiles, "overwrite project env/config via tee";
     PROJECT_REDIRECT, OwnFiles, "overwrite project env/config via redirection";
     PROJECT_COPY, OwnFiles, "overwrite project env/config file";
@@ -110,6 +140,12 @@ keys! {
     GIT_BRANCH_D, Git, "git branch force delete";
     GIT_BRANCH_LONG, Git, "git branch force delete (long flags)";
     GIT_BRANCH_FORCE_FIRST, Git, "git branch force delete (long flags, force-first)";
+    GIT_STASH, Git, "git stash drop/clear (destroys stashed changes)";
+    GIT_DISCARD, Git, "git checkout/restore of everything (destroys uncommitted changes)";
+    GIT_HISTORY, Git, "delete or rewrite git refs and history";
+    GIT_PUSH_DELETE, Git, "git push that deletes remote branches";
+    GIT_SETTING, Git, "git setting that runs a command";
+    HERMES_AGENT, Hermes, "start another agent or change its settings";
     GATEWAY_STOP, Hermes, "stop/restart hermes gateway (kills running agents)";
     HERMES_UPDATE, Hermes, "hermes update (restarts gateway, kills running agents)";
     GATEWAY_OUTSIDE, Hermes,
@@ -117,6 +153,9 @@ keys! {
     LAUNCHD, Hermes, "stop/restart hermes launchd service (kills running agents)";
     DOCKER, Containers, "docker restart/stop/kill (container lifecycle)";
     DOCKER_COMPOSE, Containers, "docker compose restart/stop/kill/down (container lifecycle)";
+    DOCKER_PRUNE, Containers, "delete containers, images or volumes";
+    DOCKER_HOST, Containers, "container with access to the host";
+    CLOUD, Containers, "delete cloud or cluster resources";
     SUDO_FLAG, Sudo, "sudo with privilege flag (stdin/askpass/shell/list)";
     SUDO_COMBINED, Sudo, "sudo with combined-flag privilege escalation";
     WINDOWS_CMD, Windows, "Windows cmd destructive delete";

@@ -6,6 +6,7 @@ pub(crate) mod gateway_self_harm;
 pub(crate) mod glob;
 pub(crate) mod hardline;
 pub(crate) mod keys;
+mod known_shell;
 pub(crate) mod normalise;
 pub(crate) mod own_files;
 mod paths;
@@ -14,6 +15,7 @@ pub(crate) mod syntax;
 mod variables;
 
 pub use detect::KnownPaths;
+pub use known_shell::{KnownShell, UnknownShell};
 pub use normalise::KnownHomes;
 pub use sudo::{SudoRewrite, with_password_from_stdin};
 pub use syntax::last_program;

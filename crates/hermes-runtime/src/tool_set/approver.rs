@@ -9,7 +9,7 @@ use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy,
     Interaction, KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Unattended,
-    Verdict,
+    UnknownShell, Verdict,
 };
 use hermes_proc::agent_shell;
 use hermes_secret::Redactor;
@@ -116,6 +116,7 @@ impl ToolApprover {
     ) -> CheckRequest<'a> {
         CheckRequest {
             text,
+            shell: &UnknownShell,
             isolated: self.is_isolated,
             sandboxed: matches!(self.sandbox, SandboxUse::Always(_)),
             yolo: self.yolo.load(Ordering::Relaxed),

@@ -1,18 +1,30 @@
 //! Deleting, opening up and overwriting files and disks.
 
 use super::super::keys::{self, Key};
-use super::super::paths::{is_block_device, sensitivity};
+use super::super::paths::{
+    Sensitive, is_irreplaceable, is_system_directory, may_be_block_device, sensitivity,
+};
 use super::super::syntax::programs::{Interpreter, interpreter};
-use super::super::syntax::{Via, Word, file_operands, is_long};
+use super::super::syntax::{Via, Word, basename, file_operands, is_long};
 use super::{Call, Keys, has_letter, short_letters};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     redirections(call, keys);
     match call.name() {
-        "rm" => delete(call, keys),
+        "rm" | "unlink" | "grm" => delete(call, keys),
+        "rmdir" => {
+            let root = |word: &Word| word.text.trim_matches('/').split('/').count() == 1;
+            let mut files = file_operands(call.command.args());
+            if files.any(|word| word.text.starts_with('/') && root(word)) {
+                keys.push(keys::DELETE_IN_ROOT);
+            }
+        }
+        "shred" | "srm" | "scrub" | "wipe" => keys.push(keys::SHRED),
         "find" | "gfind" if call.texts().contains(&"-delete") => keys.push(keys::FIND_DELETE),
-        "chmod" => permissions(call, keys),
-        "chown" => owner(call, keys),
+        "chmod" | "gchmod" => permissions(call, keys),
+        "chown" | "gchown" => owner(call, keys),
+        "chgrp" | "setfacl" | "chattr" | "chflags" | "chcon" => root_mode(call, keys),
+        "setcap" => keys.push(keys::SETUID),
         "dd" => disk_copy(call, keys),
         "mke2fs" => keys.push(keys::FORMAT),
         "wipefs" if wipes_all(&call.texts()) => keys.push(keys::FORMAT),
@@ -35,6 +47,18 @@ fn wipes_all(texts: &[&str]) -> bool {
     has_letter(texts, 'a') || texts.iter().any(|text| is_long(text, "--all", 3))
 }
 
+/// Recursive changes of modes and owners of what the machine or the user cannot do without.
+fn root_mode(call: &Call<'_>, keys: &mut Keys) {
+    let texts = call.texts();
+    let recursive =
+        has_letter(&texts, 'R') || texts.iter().any(|text| is_long(text, "--recursive", 5));
+    let homes = &call.paths.homes;
+    let mut files = file_operands(call.command.args());
+    if recursive && files.any(|word| is_irreplaceable(call.command, word, homes)) {
+        keys.push(keys::ROOT_MODE);
+    }
+}
+
 fn redirections(call: &Call<'_>, keys: &mut Keys) {
     let by = [
         keys::SYSTEM_CONFIG,
@@ -49,12 +73,12 @@ fn redirections(call: &Call<'_>, keys: &mut Keys) {
 
 /// Adds the keys for overwriting a file: what it means for something of the system, the user, Hermes
 /// or a project, in this order, as far as it means anything.
-fn overwritten(call: &Call<'_>, file: &Word, by: &[Key], keys: &mut Keys) {
+pub(super) fn overwritten(call: &Call<'_>, file: &Word, by: &[Key], keys: &mut Keys) {
     let homes = &call.paths.homes;
-    if is_block_device(file, homes) {
+    if may_be_block_device(call.command, file, homes) {
         keys.push(keys::BLOCK_DEVICE);
     }
-    let sensitive = sensitivity(file, homes);
+    let sensitive = sensitivity(call.command, file, homes);
     keys.extend(sensitive.and_then(|kind| by.get(kind as usize)));
 }
 
@@ -65,6 +89,14 @@ fn delete(call: &Call<'_>, keys: &mut Keys) {
     let args = call.command.args();
     if file_operands(args).any(|word| word.text.starts_with('/')) {
         keys.push(keys::DELETE_IN_ROOT);
+    }
+    let homes = &call.paths.homes;
+    let is_precious = |word: &Word| {
+        let kind = sensitivity(call.command, word, homes);
+        matches!(kind, Some(Sensitive::User | Sensitive::Hermes))
+    };
+    if file_operands(args).any(is_precious) {
+        keys.push(keys::DELETE_SENSITIVE);
     }
     let texts = call.texts();
     if has_letter(&texts, 'r') || has_letter(&texts, 'R') {
@@ -103,7 +135,11 @@ fn is_own_temp_script(call: &Call<'_>) -> bool {
 }
 
 fn permissions(call: &Call<'_>, keys: &mut Keys) {
+    root_mode(call, keys);
     let texts = call.texts();
+    if texts.iter().any(|text| sets_identity(text)) {
+        keys.push(keys::SETUID);
+    }
     let opens = texts.iter().any(|text| opens_to_others(text));
     if !opens {
         return;
@@ -113,6 +149,24 @@ fn permissions(call: &Call<'_>, keys: &mut Keys) {
     } else {
         keys.push(keys::WORLD_WRITABLE);
     }
+}
+
+/// Whether a mode lets a program run as its owner, `u+s` or `4755`.
+fn sets_identity(mode: &str) -> bool {
+    if mode.len() >= 4 && mode.bytes().all(|b| (b'0'..=b'7').contains(&b)) {
+        let special = mode
+            .as_bytes()
+            .get(mode.len() - 4)
+            .map_or(0, |digit| digit & 6);
+        return special != 0;
+    }
+    mode.split(',').any(|clause| {
+        clause.split_once(['+', '=']).is_some_and(|(who, what)| {
+            who.chars().all(|c| "ugoa".contains(c))
+                && what.chars().all(|c| "rwxXst".contains(c))
+                && what.contains('s')
+        })
+    })
 }
 
 /// Whether a mode lets everybody write.
@@ -125,15 +179,16 @@ fn opens_to_others(mode: &str) -> bool {
             return false;
         };
         let (who, what) = clause.split_at(at);
-        !who.is_empty()
-            && who.chars().all(|c| matches!(c, 'u' | 'g' | 'o' | 'a'))
-            && who.contains(['o', 'a'])
+        // Without a name it is everybody, less what the mask takes away.
+        who.chars().all(|c| matches!(c, 'u' | 'g' | 'o' | 'a'))
+            && (who.is_empty() || who.contains(['o', 'a']))
             && what.chars().skip(1).all(|c| "rwxXst".contains(c))
             && what.contains('w')
     })
 }
 
 fn owner(call: &Call<'_>, keys: &mut Keys) {
+    root_mode(call, keys);
     let to_root = file_operands(call.command.args())
         .next()
         .is_some_and(|owner| {
@@ -154,7 +209,12 @@ fn disk_copy(call: &Call<'_>, keys: &mut Keys) {
             keys.push(keys::DISK_COPY);
         }
         if let Some(target) = text.strip_prefix("of=") {
-            overwritten(call, &Word::constant(target), &[keys::SYSTEM_CONFIG], keys);
+            let by = [
+                keys::SYSTEM_CONFIG,
+                keys::SYSTEM_CONFIG,
+                keys::SYSTEM_CONFIG,
+            ];
+            overwritten(call, &Word::constant(target), &by, keys);
         }
     }
 }
@@ -183,16 +243,28 @@ fn copy(call: &Call<'_>, keys: &mut Keys) {
             };
         }
     }
-    let destination = destination.or_else(|| {
-        let files: Vec<&Word> = file_operands(args).collect();
-        files
-            .split_last()
-            .filter(|(_, sources)| !sources.is_empty())
-            .map(|(last, _)| (*last).clone())
-    });
-    let Some(destination) = destination else {
-        return;
+    let files: Vec<&Word> = file_operands(args).collect();
+    let (destination, sources) = match (destination, files.split_last()) {
+        (Some(directory), _) => (directory, files.as_slice()),
+        (None, Some((last, sources))) if !sources.is_empty() => ((*last).clone(), sources),
+        _ => return,
     };
+    let homes = &call.paths.homes;
+    let moves = matches!(call.name(), "mv" | "gmv");
+    if moves
+        && sources.iter().any(|word| {
+            is_irreplaceable(call.command, word, homes)
+                || is_system_directory(call.command, word, homes)
+        })
+    {
+        keys.push(keys::MOVE_ROOT);
+    }
+    let mirrors = call.name() == "rsync"
+        && args.iter().any(|word| word.text.starts_with("--del"))
+        && is_irreplaceable(call.command, &destination, homes);
+    if mirrors {
+        keys.push(keys::SYNC_DELETE);
+    }
     let by = [
         keys::COPY_TO_SYSTEM,
         keys::COPY_TO_SENSITIVE,
@@ -200,6 +272,22 @@ fn copy(call: &Call<'_>, keys: &mut Keys) {
         keys::PROJECT_COPY,
     ];
     overwritten(call, &destination, &by, keys);
+    // Into a directory: each keeps its name there.
+    for source in sources {
+        let name = basename(&source.text);
+        let text = format!("{}/{name}", destination.text.trim_end_matches('/'));
+        let inside = Word {
+            text,
+            ..destination.clone()
+        };
+        let is_project = matches!(
+            sensitivity(call.command, &inside, homes),
+            Some(Sensitive::Project)
+        );
+        if !is_project {
+            overwritten(call, &inside, &by, keys);
+        }
+    }
 }
 
 /// Whether `-i` is given; letters behind one that takes a value are that value.

@@ -1,6 +1,7 @@
 //! Git commands that lose work.
 
 use super::super::keys;
+use super::super::syntax::programs::runs_value;
 use super::super::syntax::{behind_options, is_long};
 use super::{Call, Keys, has_letter};
 
@@ -30,6 +31,15 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
             let refspec = args
                 .iter()
                 .any(|text| text.len() > 1 && text.starts_with('+'));
+            let deletes = options
+                .iter()
+                .any(|text| matches!(*text, "--delete" | "-d" | "--mirror" | "--prune"))
+                || args
+                    .iter()
+                    .any(|text| text.len() > 1 && text.starts_with(':'));
+            if deletes {
+                keys.push(keys::GIT_PUSH_DELETE);
+            }
             if long || refspec {
                 keys.push(keys::GIT_FORCE_PUSH);
             } else if has_letter(&options, 'f') {
@@ -43,7 +53,68 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
             keys.push(keys::GIT_CLEAN);
         }
         "branch" => branch(&options, keys),
+        "stash" if matches!(args.first(), Some(&"drop" | &"clear")) => keys.push(keys::GIT_STASH),
+        "checkout" | "restore" | "switch" => discard(verb, args, keys),
+        "update-ref" if has_letter(&options, 'd') => keys.push(keys::GIT_HISTORY),
+        "filter-branch" | "filter-repo" => keys.push(keys::GIT_HISTORY),
+        "reflog" if matches!(args.first(), Some(&"expire" | &"delete")) => {
+            keys.push(keys::GIT_HISTORY);
+        }
+        "gc" | "prune"
+            if options
+                .iter()
+                .any(|text| text.starts_with("--prune=now") || text.starts_with("--expire")) =>
+        {
+            keys.push(keys::GIT_HISTORY);
+        }
+        "tag" if has_letter(&options, 'd') || options.contains(&"--delete") => {
+            keys.push(keys::GIT_HISTORY);
+        }
+        "worktree"
+            if args.first() == Some(&"remove")
+                && (has_letter(&options, 'f')
+                    || options.iter().any(|text| is_long(text, "--force", 3))) =>
+        {
+            keys.push(keys::GIT_DISCARD);
+        }
+        "config" => setting(args, keys),
         _ => {}
+    }
+}
+
+/// Everything in the work tree as it was: `checkout -f`, `checkout -- .`, `restore .`.
+fn discard(verb: &str, args: &[&str], keys: &mut Keys) {
+    let forced = args.iter().take_while(|text| **text != "--").any(|text| {
+        has_letter(&[text], 'f')
+            || is_long(text, "--force", 4)
+            || is_long(text, "--discard-changes", 4)
+    });
+    let staged_only = args.iter().any(|text| matches!(*text, "--staged" | "-S"))
+        && !args.iter().any(|text| matches!(*text, "--worktree" | "-W"));
+    let everything = args
+        .iter()
+        .any(|text| matches!(*text, "." | "./" | ":/" | "*" | ":/*"));
+    let paths = verb == "restore" || args.contains(&"--") || args.len() == 1;
+    if forced || (everything && paths && !staged_only) {
+        keys.push(keys::GIT_DISCARD);
+    }
+}
+
+/// Settings whose value git runs, now or later.
+fn setting(args: &[&str], keys: &mut Keys) {
+    let mut operands = args
+        .iter()
+        .filter(|text| !text.starts_with('-') && !matches!(**text, "set" | "add"));
+    let reads = args.iter().any(|text| {
+        text.starts_with("--get")
+            || text.starts_with("--unset")
+            || matches!(*text, "get" | "list" | "unset" | "--list" | "-l")
+    });
+    let (Some(key), Some(value), false) = (operands.next(), operands.next(), reads) else {
+        return;
+    };
+    if runs_value(&key.to_ascii_lowercase(), value) {
+        keys.push(keys::GIT_SETTING);
     }
 }
 

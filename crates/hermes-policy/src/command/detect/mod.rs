@@ -3,10 +3,18 @@
 //! Each rule looks at one parsed command, few at the whole script. A rule names a key; the
 //! approval policy decides what follows from it.
 
+mod build;
 mod code;
+mod download;
+mod environment;
 mod files;
 mod git;
+mod hidden;
+mod machine;
+mod network;
+mod outputs;
 mod processes;
+mod resources;
 mod services;
 mod sql;
 mod windows;
@@ -43,11 +51,18 @@ pub(crate) fn detect(analysis: &Analysis<'_>, paths: &KnownPaths) -> Vec<String>
             paths,
         };
         files::rules(&call, &mut keys);
+        outputs::rules(&call, &mut keys);
+        machine::rules(&call, &mut keys);
         sql::rules(&call, &mut keys);
         processes::rules(&call, &mut keys);
         code::rules(&call, &mut keys);
+        network::rules(&call, &mut keys);
+        environment::rules(&call, &mut keys);
+        build::rules(&call, &mut keys);
+        hidden::rules(&call, &mut keys);
         git::rules(&call, &mut keys);
         services::rules(&call, &mut keys);
+        resources::rules(&call, &mut keys);
         windows::rules(&call, &mut keys);
         let mut groups: Vec<Group> = Vec::new();
         for key in keys {
@@ -62,6 +77,9 @@ pub(crate) fn detect(analysis: &Analysis<'_>, paths: &KnownPaths) -> Vec<String>
     }
     if code::runs_what_it_made_executable(script) {
         add(keys::CHMOD_RUN.text.to_owned());
+    }
+    if download::runs_what_it_fetched(script) {
+        add(keys::DOWNLOAD_RUN.text.to_owned());
     }
     if script.unread {
         add(keys::TOO_COMPLEX.text.to_owned());

@@ -14,10 +14,11 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     match call.name() {
         "kill" => kill(call, keys),
         "killall5" => keys.push(keys::KILL_ALL),
-        "pkill" => {
+        "pkill" | "skill" => {
             if is_kill_signal(call) {
                 keys.push(keys::FORCE_KILL);
             }
+            by_user(call, keys);
             own_processes(call, keys);
         }
         "killall" => killall(call, keys),
@@ -25,8 +26,30 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     }
 }
 
+/// `pkill -u root`, or a pattern that meets everything.
+fn by_user(call: &Call<'_>, keys: &mut Keys) {
+    let of_user = |text: &str| {
+        short_letters(text)
+            .is_some_and(|letters| letters.starts_with(['u', 'U']) || letters.ends_with(['u', 'U']))
+            || is_long(text, "--euid", 4)
+            || is_long(text, "--uid", 4)
+            || is_long(text, "--user", 4)
+    };
+    if call
+        .command
+        .texts()
+        .any(|text| of_user(text) || matches!(text, "." | ".*" | ""))
+    {
+        keys.push(keys::KILL_USER);
+    }
+}
+
 fn kill(call: &Call<'_>, keys: &mut Keys) {
     if kills_everything(call.command) {
+        keys.push(keys::KILL_ALL);
+    }
+    // The first process is the machine.
+    if call.command.texts().last() == Some("1") && !call.texts().contains(&"-l") {
         keys.push(keys::KILL_ALL);
     }
     for inner in call.command.args().iter().flat_map(|word| &word.inner) {
@@ -96,6 +119,7 @@ fn killall(call: &Call<'_>, keys: &mut Keys) {
         keys.push(keys::KILLALL_REGEX);
     }
     own_processes(call, keys);
+    by_user(call, keys);
 }
 
 /// Patterns that would meet Hermes itself.

@@ -9,11 +9,38 @@ use super::{Call, Keys};
 /// Verbs of `systemctl` after which a unit does not run as before.
 const STOPPING_UNITS: &str = "stop restart disable mask kill try-restart reload-or-restart isolate";
 
+/// Verbs of `systemctl` after which the machine sleeps or serves nobody.
+const SLEEPING: &str = "suspend hibernate hybrid-sleep suspend-then-hibernate sleep rescue emergency \
+    default exit set-default";
+
+/// `/etc/init.d/sshd stop`
+fn is_init_script(command: &Command) -> bool {
+    let path = command.words.first().map_or("", |word| word.text.as_str());
+    let is_script = ["/etc/init.d/", "/etc/rc.d/", "/usr/local/etc/rc.d/"]
+        .iter()
+        .any(|directory| path.starts_with(directory));
+    is_script
+        && command
+            .texts()
+            .any(|text| is_one_of(text, "stop restart force-stop onestop"))
+}
+
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     match call.name() {
         "systemctl" => {
             let verb = call.command.texts().find(|text| !text.starts_with('-'));
             if verb.is_some_and(|verb| is_one_of(verb, STOPPING_UNITS)) {
+                keys.push(keys::SYSTEM_SERVICE);
+            }
+            if verb.is_some_and(|verb| is_one_of(verb, SLEEPING)) {
+                keys.push(keys::POWER);
+            }
+        }
+        _ if is_init_script(call.command) => keys.push(keys::SYSTEM_SERVICE),
+        "sv" | "supervisorctl" | "initctl" | "pm2" => {
+            let verb = call.command.texts().find(|text| !text.starts_with('-'));
+            let stops = "stop down restart shutdown force-stop exit delete";
+            if verb.is_some_and(|verb| is_one_of(verb, stops)) {
                 keys.push(keys::SYSTEM_SERVICE);
             }
         }
@@ -74,7 +101,36 @@ pub(crate) fn hermes_call(command: &Command) -> Option<(&str, &str)> {
     Some((first, operands.next().unwrap_or_default()))
 }
 
+/// What an agent must not do to itself or to another: start one, change what it may do.
+fn changes_agents(first: &str, verb: &str) -> bool {
+    match first {
+        "chat" | "setup" | "login" | "logout" | "auth" | "uninstall" | "model" => true,
+        "config" => matches!(verb, "set" | "unset" | "edit" | "reset" | "import"),
+        "profile" => matches!(verb, "create" | "delete" | "import" | "rename"),
+        "mcp" | "plugins" | "skills" | "cron" | "hooks" | "webhook" => {
+            !is_one_of(verb, "list show status search info get test logs help") && !verb.is_empty()
+        }
+        _ => false,
+    }
+}
+
 fn hermes(call: &Call<'_>, keys: &mut Keys) {
+    if let Some((first, verb)) = hermes_call(call.command) {
+        let starts = call
+            .command
+            .texts()
+            .take_while(|text| *text != "--")
+            .any(|text| {
+                matches!(text, "-z" | "--yolo" | "--oneshot") || text.starts_with("--yolo=")
+            });
+        let asks = call
+            .command
+            .texts()
+            .any(|text| matches!(text, "--help" | "-h"));
+        if !asks && (starts || changes_agents(first, verb)) {
+            keys.push(keys::HERMES_AGENT);
+        }
+    }
     match hermes_call(call.command) {
         Some(("gateway", "stop" | "restart")) => keys.push(keys::GATEWAY_STOP),
         Some(("update", _)) => keys.push(keys::HERMES_UPDATE),

@@ -6,14 +6,16 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::super::known_shell::KnownShell;
 use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
-use super::model::{Command, Reach, Script, StdinText, Via, Word};
+use super::model::{Command, Reach, Script, StdinText, Via, Word, basename};
 use super::parse::parse;
-use super::programs::{self, ShellInput};
+use super::programs::{self, ShellInput, is_shell};
+use super::scope::Scope;
 use super::substitution;
+use super::tool_text;
 use super::walk::Walker;
-use super::word::Scope;
 use super::wrapper;
 
 /// Bytes that may be read or filled in per byte of the text, and besides.
@@ -23,18 +25,18 @@ const BUDGET: usize = 1 << 16;
 const WORD_COST: usize = 16;
 
 /// Reads texts into one script.
-pub(super) struct Reader {
+pub(super) struct Reader<'s> {
     script: Script,
-    scope: Scope,
+    scope: Scope<'s>,
     /// Commands up to here have been looked into.
     done: usize,
 }
 
-impl Reader {
-    pub(super) fn new(length: usize) -> Self {
+impl<'s> Reader<'s> {
+    pub(super) fn new(shell: &'s dyn KnownShell, length: usize) -> Self {
         Self {
             script: Script::default(),
-            scope: Scope::new(length * BUDGET_PER_BYTE + BUDGET),
+            scope: Scope::new(shell, length * BUDGET_PER_BYTE + BUDGET),
             done: 0,
         }
     }
@@ -43,9 +45,10 @@ impl Reader {
     pub(super) fn read_text(&mut self, text: &str, variant: bool) {
         let template = Command {
             variant,
+            cwd: self.scope.shell.directory().map(Rc::from),
             ..Command::default()
         };
-        self.read(text, template);
+        self.read(text, template, None);
         self.follow();
     }
 
@@ -55,8 +58,19 @@ impl Reader {
         self.script
     }
 
-    /// Reads a text; every command in it is made from this one.
-    fn read(&mut self, text: &str, template: Command) {
+    /// Reads a text; every command in it is made from this one. It begins in the directory of this
+    /// command, with these positional parameters if it has some of its own.
+    fn read(&mut self, text: &str, template: Command, positional: Option<&[Word]>) {
+        let outside = (self.scope.cwd.take(), self.scope.positional.clone());
+        self.scope.cwd.clone_from(&template.cwd);
+        if let Some(words) = positional {
+            self.scope.set_positional(words);
+        }
+        self.read_with_backticks(text, template);
+        (self.scope.cwd, self.scope.positional) = outside;
+    }
+
+    fn read_with_backticks(&mut self, text: &str, template: Command) {
         let mut pending = vec![(text.to_owned(), template)];
         while let Some((text, template)) = pending.pop() {
             if template.depth > MAX_PAYLOAD_DEPTH || !self.scope.spend(text.len()) {
@@ -77,6 +91,7 @@ impl Reader {
                     script: &mut self.script,
                     template: &template,
                     backticks: Vec::new(),
+                    subshells: Vec::new(),
                 };
                 walker.walk(tree);
                 pending.extend(walker.backticks.into_iter().map(|backtick| {
@@ -113,6 +128,7 @@ impl Reader {
                     carrier: template.carrier,
                     depth: template.depth,
                     variant: template.variant,
+                    cwd: template.cwd.clone(),
                     ..command
                 });
             }
@@ -134,6 +150,7 @@ impl Reader {
             }
             self.follow_words(index, &command);
             self.follow_text(index, &command);
+            self.follow_name(index, &command);
         }
     }
 
@@ -141,9 +158,7 @@ impl Reader {
         for carried in wrapper::carried(&command.words) {
             let mut words = carried.words;
             if carried.via == Via::Xargs {
-                // `echo / | xargs rm`
-                let piped = self.piped_text(command).unwrap_or_default();
-                words.extend(piped.split_ascii_whitespace().map(Word::constant));
+                self.add_input(command, &mut words);
             }
             if words.is_empty() || !self.scope.spend(words.len() * WORD_COST) {
                 continue;
@@ -164,8 +179,43 @@ impl Reader {
                 carrier: Some((index, carried.via)),
                 depth,
                 redirects: Vec::new(),
+                environment: Rc::new(carried.environment),
                 ..command.clone()
             });
+        }
+    }
+
+    /// What `xargs` and `parallel` add to a command: words of their input, at the end or in place of a
+    /// placeholder.
+    fn add_input(&self, command: &Command, words: &mut Vec<Word>) {
+        let input = self.piped_text(command).or_else(|| {
+            let mut inner = command.args().iter().flat_map(|word| &word.inner);
+            inner.find_map(|inner| inner.output.clone())
+        });
+        let placeholder = wrapper::placeholder(command.args());
+        let Some(placeholder) = placeholder else {
+            // A shell takes the first of them for its text.
+            if input.is_none()
+                && words
+                    .first()
+                    .is_some_and(|word| is_shell(basename(&word.text)))
+            {
+                words.push(Word {
+                    dynamic: true,
+                    ..Word::constant("$input")
+                });
+            }
+            let piped = input.unwrap_or_default();
+            let items = piped.split(|c: char| c.is_ascii_whitespace() || c == '\0');
+            let items = items.filter(|item| !item.is_empty());
+            words.extend(items.map(Word::constant));
+            return;
+        };
+        for word in words {
+            match &input {
+                Some(text) => word.text = word.text.replace(&placeholder, text.trim()),
+                None => word.dynamic |= word.text == placeholder,
+            }
         }
     }
 
@@ -174,6 +224,14 @@ impl Reader {
     fn piped_text(&self, command: &Command) -> Option<String> {
         if let Some(stdin) = &command.stdin {
             return Some(stdin.word.text.clone());
+        }
+        let mut inputs = command.redirects.iter().filter(|input| !input.writes);
+        let printed = inputs.find_map(|input| {
+            let mut inner = input.target.inner.iter();
+            inner.find_map(|inner| inner.output.clone())
+        });
+        if printed.is_some() {
+            return printed;
         }
         let upstream = self.script.upstream(command);
         // With anything but copies between, the text that arrives is another one.
@@ -193,28 +251,147 @@ impl Reader {
             })
     }
 
+    /// A command that is carried by another as text.
+    fn carried_text(index: usize, command: &Command) -> Command {
+        Command {
+            reach: match command.reach {
+                Reach::Container => Reach::Container,
+                Reach::Direct | Reach::Payload => Reach::Payload,
+            },
+            carrier: Some((index, Via::Text)),
+            depth: command.depth + 1,
+            variant: command.variant,
+            pipe: command.pipe,
+            lexical: command.lexical,
+            cwd: command.cwd.clone(),
+            ..Command::default()
+        }
+    }
+
     fn follow_text(&mut self, index: usize, command: &Command) {
         let shell_text = match programs::shell_text(command) {
             Some(ShellInput::Text(word)) => Some(word.text),
             Some(ShellInput::Joined(text)) => Some(text),
-            Some(ShellInput::Stdin) => self.piped_text(command),
+            Some(ShellInput::Stdin) => {
+                let text = self.piped_text(command);
+                let piped = command.stdin.is_none() && self.script.is_fed_by_a_pipe(command);
+                let mut sources = self.script.upstream(command).into_iter();
+                let unknown = sources.any(|source| source.args().iter().any(|word| word.dynamic));
+                if piped && (text.is_none() || unknown) {
+                    self.script.unknown_input.insert(index);
+                }
+                text
+            }
+            Some(ShellInput::File(file)) => {
+                file.inner.iter().find_map(|inner| inner.output.clone())
+            }
             None => None,
         };
+        let shell_text = shell_text.or_else(|| self.written_text(index, command));
         let program = programs::program_option(command).and_then(|(_, program)| program);
-        for text in shell_text.into_iter().chain(program) {
-            let template = Command {
-                reach: match command.reach {
-                    Reach::Container => Reach::Container,
-                    Reach::Direct | Reach::Payload => Reach::Payload,
-                },
-                carrier: Some((index, Via::Text)),
-                depth: command.depth + 1,
-                variant: command.variant,
-                pipe: command.pipe,
-                lexical: command.lexical,
-                ..Command::default()
-            };
-            self.read(&text, template);
+        let positional = programs::shell_parameters(command);
+        let texts = shell_text.into_iter().chain(program);
+        for text in texts.chain(tool_text::texts(command)) {
+            self.read(&text, Self::carried_text(index, command), positional);
         }
     }
+
+    /// The text of a script that the command line itself wrote before it runs it:
+    /// `echo … > x; sh x`.
+    fn written_text(&self, index: usize, command: &Command) -> Option<String> {
+        let word = command.words.first()?;
+        let file = match programs::shell_text(command) {
+            Some(ShellInput::File(file)) => file,
+            None if word.text.contains('/') => word.clone(),
+            _ => return None,
+        };
+        let plain = |path: &str| path.trim_start_matches("./").to_owned();
+        let file = plain(&file.text);
+        let before = self.script.commands.get(..index)?;
+        before.iter().rev().find_map(|source| {
+            let mut targets = source.redirects.iter().filter(|redirect| redirect.writes);
+            let is_tee = source.name() == "tee";
+            let written = targets.any(|redirect| plain(&redirect.target.text) == file)
+                || (is_tee && source.texts().any(|text| plain(text) == file));
+            match (written, source.name()) {
+                (false, _) => None,
+                (true, "echo" | "printf") => substitution::output(&source.words),
+                (true, _) => self.piped_text(source),
+            }
+        })
+    }
+
+    /// Calls of aliases and functions, of the text or of the shell.
+    fn follow_name(&mut self, index: usize, command: &Command) {
+        let Some(word) = command.words.first().filter(|word| !word.dynamic) else {
+            return;
+        };
+        let name = word.text.as_str();
+        if name.is_empty() || name.contains('/') || self.is_expansion_of(command, name) {
+            return;
+        }
+        let alias = self.scope.aliases.get(name).cloned();
+        if let Some(value) = alias.or_else(|| self.scope.shell.alias(name)) {
+            let mut text = value;
+            for word in command.args() {
+                text.push(' ');
+                if word.glob || word.dynamic {
+                    text.push_str(&word.text);
+                } else {
+                    text.push_str(&quoted(&word.text));
+                }
+            }
+            let template = Command {
+                carrier: Some((index, Via::Wrapper)),
+                reach: command.reach,
+                ..Self::carried_text(index, command)
+            };
+            self.read(&text, template, None);
+        }
+        let mut functions = self.script.functions.iter().rev();
+        let body = match functions.find(|function| function.name == name) {
+            Some(function) => function.body.clone(),
+            None => self
+                .scope
+                .shell
+                .function(name)
+                .map(|text| Rc::from(body_of(&text))),
+        };
+        if let Some(body) = body {
+            let template = Self::carried_text(index, command);
+            self.read(&body, template, Some(command.args()));
+        }
+    }
+
+    /// Whether a command came out of a call of this very name: what calls itself is looked into once.
+    fn is_expansion_of(&self, command: &Command, name: &str) -> bool {
+        let mut next = command.carrier;
+        while let Some((index, _)) = next {
+            let Some(carrier) = self.script.commands.get(index) else {
+                return false;
+            };
+            if carrier.words.first().is_some_and(|word| word.text == name) {
+                return true;
+            }
+            next = carrier.carrier;
+        }
+        false
+    }
+}
+
+/// The body of a function as a shell prints it: without its name in front, and without what may stand
+/// behind it.
+fn body_of(definition: &str) -> &str {
+    let from = definition.find('{').unwrap_or(0);
+    let to = definition.rfind('}').map_or(definition.len(), |at| at + 1);
+    definition.get(from..to).unwrap_or(definition)
+}
+
+/// A word as it has to be written to be read as this text.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=~+:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,6 +1,7 @@
 //! What a shell line would run: simple commands with their words, redirections and positions in
 //! pipelines, those inside substitutions, functions and payloads included.
 
+mod effects;
 mod escapes;
 mod expand;
 mod heredoc;
@@ -10,20 +11,24 @@ mod model;
 mod parameter;
 mod parse;
 pub(crate) mod programs;
+mod scope;
+pub(crate) mod sed;
 mod substitution;
+pub(crate) mod tool_text;
 mod walk;
 mod word;
 mod wrapper;
 
 pub use last_program::last_program;
 pub(crate) use model::{
-    Command, Inner, InnerForm, Reach, Script, Via, Word, file_operands, is_long, is_one_of,
-    operands,
+    Command, Inner, InnerForm, Reach, Script, Via, Word, basename, file_operands, is_long,
+    is_one_of, operands,
 };
 pub(crate) use wrapper::{SUDO_VALUES, behind_options};
 
 use std::borrow::Cow;
 
+use super::known_shell::{KnownShell, UnknownShell};
 use super::normalise::{normalise, without_nul};
 
 /// Characters a command may have. Longer text belongs in a file.
@@ -46,12 +51,18 @@ pub(crate) struct Analysis<'t> {
 }
 
 impl<'t> Analysis<'t> {
-    /// Takes a command line apart. Never fails: what is not understood is marked as such.
+    /// Takes a command line apart of whose shell nothing is known.
     pub(crate) fn of(command: &'t str) -> Self {
+        Self::within(command, &UnknownShell)
+    }
+
+    /// Takes a command line apart as this shell would run it. Never fails: what is not understood is
+    /// marked as such.
+    pub(crate) fn within(command: &'t str, shell: &dyn KnownShell) -> Self {
         let too_long =
             command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
         let (mut raw, mut normalised) = (Cow::Borrowed(command), Cow::Borrowed(command));
-        let mut reader = expand::Reader::new(command.len());
+        let mut reader = expand::Reader::new(shell, command.len());
         if !too_long {
             raw = without_nul(command);
             normalised = normalise(command);

@@ -36,6 +36,8 @@ pub(crate) struct Inner {
     pub form: InnerForm,
     /// Basenames of the commands in it, the first few.
     pub names: Vec<String>,
+    /// What it prints, where that is known.
+    pub output: Option<String>,
 }
 
 /// How a substitution is written.
@@ -104,6 +106,10 @@ pub(crate) struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
+    /// Variables set in front of it, for it alone.
+    pub environment: Rc<Vec<(String, Word)>>,
+    /// The directory it runs in, where that is known; may begin with `~`.
+    pub cwd: Option<Rc<str>>,
     /// A here-document or here-string for it.
     pub stdin: Option<Rc<StdinText>>,
     /// The innermost pipeline it is part of.
@@ -149,6 +155,14 @@ impl Command {
     }
 }
 
+/// A function that a text defines.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: String,
+    /// Its body, where a call has to be looked into because it depends on the words of the call.
+    pub body: Option<Rc<str>>,
+}
+
 /// Everything a text would run.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
@@ -156,7 +170,7 @@ pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// For each pipeline the position it has in an outer one.
     pub pipelines: Vec<Option<PipePosition>>,
-    pub functions: Vec<String>,
+    pub functions: Vec<Function>,
     /// The grammar did not fit, or a limit was reached: there may be more than was found.
     pub incomplete: bool,
     /// A limit was reached and part of the text was not read.
@@ -165,6 +179,8 @@ pub(crate) struct Script {
     pub background: bool,
     /// Commands whose payload the grammar did not fit, by index.
     pub unclear: BTreeSet<usize>,
+    /// Shells that are given text by a pipe of which not everything is known, by index.
+    pub unknown_input: BTreeSet<usize>,
     /// Commands by pipeline and stage, those in inner pipelines included.
     by_position: BTreeMap<PipePosition, Vec<usize>>,
 }

@@ -13,13 +13,15 @@ pub(crate) enum ShellInput {
     /// Several words joined: `eval a b`, `ssh host a b`.
     Joined(String),
     Stdin,
+    /// A file: `sh FILE`, `source FILE`.
+    File(Word),
 }
 
 /// Whether a name is that of a shell.
 pub(crate) fn is_shell(name: &str) -> bool {
     is_one_of(
         name,
-        "sh bash zsh ksh dash ash mksh fish csh tcsh rbash -bash -sh",
+        "sh bash zsh ksh ksh93 dash ash mksh oksh yash posh fish csh tcsh rbash xonsh nu elvish -bash -sh -zsh",
     )
 }
 
@@ -31,6 +33,8 @@ pub(crate) enum Interpreter {
     Ruby,
     Node,
     Php,
+    /// `expect -c`; the others read files.
+    Tcl,
     Other,
 }
 
@@ -44,6 +48,7 @@ impl Interpreter {
             Self::Ruby => ("e", "rI", "iFE"),
             Self::Node => ("ep", "rI", ""),
             Self::Php => ("rBRE", "d", ""),
+            Self::Tcl => ("c", "", ""),
             Self::Other => ("e", "", ""),
         }
     }
@@ -58,7 +63,10 @@ pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
         "ruby" | "irb" => Some(Interpreter::Ruby),
         "node" | "nodejs" | "bun" | "deno" => Some(Interpreter::Node),
         "php" => Some(Interpreter::Php),
-        "lua" | "luajit" | "Rscript" | "osascript" | "julia" | "elixir" => Some(Interpreter::Other),
+        "lua" | "luajit" | "Rscript" | "osascript" | "julia" | "elixir" | "raku" | "ghc"
+        | "groovy" | "scala" | "R" | "racket" | "guile" | "gnuplot" | "jshell" | "crystal"
+        | "nim" => Some(Interpreter::Other),
+        "tclsh" | "expect" | "wish" => Some(Interpreter::Tcl),
         _ => None,
     }
 }
@@ -143,10 +151,12 @@ pub(crate) fn shell_text(command: &Command) -> Option<ShellInput> {
     match name {
         _ if is_shell(name) => shell_input(args),
         "eval" => joined(behind_dashes(args)),
-        "." | "source" => args
+        "." | "source" => behind_dashes(args)
             .first()
-            .filter(|word| word.text == "/dev/stdin")
-            .map(|_| ShellInput::Stdin),
+            .map(|word| match word.text.as_str() {
+                "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => ShellInput::Stdin,
+                _ => ShellInput::File(word.clone()),
+            }),
         "trap" => behind_dashes(args)
             .first()
             .filter(|word| !word.text.starts_with('-'))
@@ -158,14 +168,114 @@ pub(crate) fn shell_text(command: &Command) -> Option<ShellInput> {
                 .collect();
             (!values.is_empty()).then(|| ShellInput::Joined(values.join("\n")))
         }
-        "su" | "runuser" | "script" | "flock" => {
-            value_of(args, &["-c", "--command", "--session-command"]).map(ShellInput::Text)
+        "su" | "runuser" | "script" | "flock" | "sg" | "capsh" | "npx" | "npm" | "vagrant" => {
+            text_option(args, 'c')
+                .or_else(|| value_of(args, &["--command", "--session-command", "--call"]))
+                .map(ShellInput::Text)
         }
+        "entr" => {
+            let shell = args
+                .first()
+                .is_some_and(|word| word.text.starts_with('-') && word.text.contains('s'));
+            shell
+                .then(|| args.get(1).cloned())
+                .flatten()
+                .map(ShellInput::Text)
+        }
+        // Recipes are what a shell is given.
+        "make" | "gmake" => {
+            let mut pairs = args.windows(2);
+            let stdin = |file: &str| matches!(file, "-" | "/dev/stdin");
+            let separate = pairs.any(|pair| matches!(pair, [option, file] if is_one_of(&option.text, "-f --file --makefile") && stdin(&file.text)));
+            let joined = args
+                .iter()
+                .any(|word| matches!(word.text.as_str(), "-f-" | "--file=-" | "--makefile=-"));
+            (separate || joined).then_some(ShellInput::Stdin)
+        }
+        "nix-shell" => value_of(args, &["--run", "--command"]).map(ShellInput::Text),
+        // What is to run later is given now.
+        "at" | "batch" => (!args
+            .iter()
+            .any(|word| is_one_of(&word.text, "-l -r -d -c -V -f")))
+        .then_some(ShellInput::Stdin),
+        "hyperfine" | "concurrently" => joined_lines(behind_options(
+            args,
+            "-w -r -n -N -p --warmup --runs --prepare --export-json --export-markdown",
+            0,
+        )),
+        "tmux" => tmux(args),
         "watch" => joined(behind_options(args, "-n --interval", 0)),
         "ssh" => joined(behind_options(args, SSH_VALUES, 1)),
         "env" => value_of(args, &["-S", "--split-string"]).map(ShellInput::Text),
         _ => None,
     }
+}
+
+/// Words that are texts of their own.
+fn joined_lines(words: &[Word]) -> Option<ShellInput> {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    (!texts.is_empty()).then(|| ShellInput::Joined(texts.join("\n")))
+}
+
+/// Words for a shell in a new window, or typed into one.
+fn tmux(args: &[Word]) -> Option<ShellInput> {
+    let verb = args.iter().position(|word| !word.text.starts_with('-'))?;
+    let (verb, rest) = args.get(verb..)?.split_first()?;
+    let runs = "new new-session neww new-window splitw split-window respawnp respawn-pane respawnw \
+        respawn-window run run-shell popup display-popup pipe-pane if-shell if send send-keys";
+    if !is_one_of(&verb.text, runs) {
+        return None;
+    }
+    joined_lines(behind_options(
+        rest,
+        "-s -n -t -c -F -e -x -y -l -N -h -w -T -S -b",
+        0,
+    ))
+}
+
+/// The text that a letter among the options brings, be it in a cluster: `script -qec TEXT`.
+fn text_option(args: &[Word], letter: char) -> Option<Word> {
+    for (at, word) in args.iter().enumerate() {
+        let Some(letters) = word
+            .text
+            .strip_prefix('-')
+            .filter(|rest| !rest.starts_with('-'))
+        else {
+            continue;
+        };
+        let Some((before, rest)) = letters.split_once(letter) else {
+            continue;
+        };
+        if !before.chars().all(|c| c.is_ascii_alphabetic()) {
+            continue;
+        }
+        return match rest {
+            "" => args.get(at + 1).cloned(),
+            text => Some(Word {
+                text: text.to_owned(),
+                ..word.clone()
+            }),
+        };
+    }
+    None
+}
+
+/// The words behind the text of a shell: `bash -c TEXT NAME WORDS`, `bash -s WORDS`.
+pub(super) fn shell_parameters(command: &Command) -> Option<&[Word]> {
+    if !is_shell(command.name()) {
+        return None;
+    }
+    let args = command.args();
+    let text = args.iter().position(|word| {
+        let letters = word.text.strip_prefix('-').unwrap_or_default();
+        !letters.starts_with('-') && letters.contains(['c', 's'])
+    })?;
+    let skipped = if args.get(text)?.text.contains('c') {
+        3
+    } else {
+        1
+    };
+    Some(args.get(text + skipped..).unwrap_or_default())
 }
 
 fn behind_dashes(args: &[Word]) -> &[Word] {
@@ -239,8 +349,15 @@ fn shell_input(args: &[Word]) -> Option<ShellInput> {
     match args.get(at) {
         Some(word) if text_follows => Some(ShellInput::Text(word.clone())),
         None if text_follows => None,
-        Some(word) if word.text == "/dev/stdin" => Some(ShellInput::Stdin),
-        Some(_) if !from_stdin => None,
+        Some(word)
+            if matches!(
+                word.text.as_str(),
+                "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"
+            ) =>
+        {
+            Some(ShellInput::Stdin)
+        }
+        Some(word) if !from_stdin => Some(ShellInput::File(word.clone())),
         _ => Some(ShellInput::Stdin),
     }
 }
@@ -258,7 +375,14 @@ const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
     ("tar", "--checkpoint-action", 13),
     ("tar", "--to-command", 6),
     ("tar", "--use-compress-program", 4),
+    ("tar", "-I", 2),
+    ("tar", "--rsh-command", 6),
+    ("tar", "--info-script", 6),
+    ("tar", "--new-volume-script", 5),
     ("zip", "-TT", 3),
+    ("split gsplit", "--filter", 4),
+    ("tcpdump", "-z", 2),
+    ("wget", "--use-askpass", 7),
 ];
 
 /// A program named by an option of a reading tool: `tool option`, and the program if it is known.
@@ -306,9 +430,13 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
                 return Some((format!("{name} {option}"), Some(executed.to_owned())));
             }
             // Known compressors are what the option is for.
-            let harmless = option == &"--use-compress-program"
+            let harmless = matches!(*option, "--use-compress-program" | "-I")
                 && program.is_some_and(|program| {
-                    is_one_of(basename(program), "gzip bzip2 xz zstd pigz lz4 pbzip2 lzma")
+                    let name = program.split(' ').next().unwrap_or_default();
+                    is_one_of(
+                        basename(name),
+                        "gzip bzip2 xz zstd pigz lz4 pbzip2 lzma pxz pzstd lzop brotli zstdmt unzstd",
+                    )
                 });
             if harmless {
                 return None;
@@ -322,25 +450,47 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
 /// `git -c KEY=VALUE` with a key whose value is run.
 fn git_program(command: &Command) -> Option<(String, Option<String>)> {
     let args = command.args();
-    for (at, word) in args.iter().enumerate() {
-        if !word.text.starts_with('-') {
-            return None;
-        }
-        if word.text != "-c" {
-            continue;
-        }
-        let (key, value) = args.get(at + 1)?.text.split_once('=')?;
+    let mut at = 0;
+    while let Some(word) = args.get(at).filter(|word| word.text.starts_with('-')) {
+        at += 1;
+        let (key, value) = match word.text.as_str() {
+            "-c" => args.get(at)?.text.split_once('=')?,
+            // The value is in a variable; which, is all that is known.
+            text if is_long(text, "--config-env", 8) => {
+                let key = text.split_once('=').map(|(_, pair)| pair);
+                let pair = key.or_else(|| Some(args.get(at)?.text.as_str()))?;
+                (pair.split('=').next()?, "!")
+            }
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" => {
+                at += 1;
+                continue;
+            }
+            _ => continue,
+        };
+        at += 1;
         let key = key.to_ascii_lowercase();
-        let runs = key.starts_with("alias.") && value.starts_with('!')
-            || matches!(
-                key.as_str(),
-                "core.sshcommand" | "core.fsmonitor" | "core.hookspath" | "core.editor"
-            )
-            || (key == "core.pager" && !matches!(value, "cat" | "less" | ""));
-        if runs {
+        if runs_value(&key, value) {
             let program = value.trim_start_matches('!').to_owned();
             return Some(("git -c".to_owned(), Some(program)));
         }
     }
     None
+}
+
+/// Whether git runs the value of a setting.
+pub(crate) fn runs_value(key: &str, value: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or_default();
+    match last {
+        "pager" => !matches!(value, "cat" | "less" | "" | "false" | "true" | "delta"),
+        "editor" => !matches!(value, "true" | ":" | "vim" | "vi" | "nano" | "cat"),
+        "fsmonitor" | "untrackedcache" => !matches!(value, "true" | "false" | ""),
+        "sshcommand" | "hookspath" | "askpass" | "gitproxy" | "textconv" | "clean" | "smudge"
+        | "process" | "uploadpack" | "receivepack" | "proxycommand" | "sequenceeditor" => true,
+        "external" | "driver" | "command" | "cmd" | "program" | "insteadof" | "pushinsteadof" => {
+            !value.is_empty()
+        }
+        "helper" => value.starts_with('!') || value.contains('/'),
+        "path" => key.starts_with("include") || value.contains(' '),
+        _ => key.starts_with("alias.") && value.starts_with('!'),
+    }
 }

@@ -39,7 +39,11 @@ pub(super) fn inner(source: &str, node: Node<'_>) -> Inner {
         let children: Vec<Node<'_>> = node.named_children(&mut cursor).take(64).collect();
         stack.extend(children.into_iter().rev());
     }
-    Inner { form, names }
+    Inner {
+        form,
+        names,
+        output: None,
+    }
 }
 
 /// What a command of constant words prints, for the few that only print their words.
@@ -66,6 +70,16 @@ pub(super) fn output(words: &[Word]) -> Option<String> {
             let (format, args) = texts.split_first()?;
             formatted(format, args)
         }
+        "dirname" => texts
+            .last()
+            .map(|path| match path.trim_end_matches('/').rsplit_once('/') {
+                Some(("", _)) => "/".to_owned(),
+                Some((directory, _)) => directory.to_owned(),
+                None if path.starts_with('/') => "/".to_owned(),
+                None => ".".to_owned(),
+            }),
+        "basename" => texts.first().map(|&path| basename(path).to_owned()),
+        "realpath" | "readlink" => texts.last().map(|&path| path.to_owned()),
         "which" => args.last().map(|word| word.text.clone()),
         "command" if texts.first() == Some(&"-v") => texts.get(1).map(|&text| text.to_owned()),
         "type"

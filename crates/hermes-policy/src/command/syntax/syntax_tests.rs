@@ -303,3 +303,120 @@ fn long_and_deep_texts_are_parsed_in_bounded_time() {
         );
     }
 }
+
+/// A shell that was left with something by earlier commands.
+struct Session;
+
+impl KnownShell for Session {
+    fn directory(&self) -> Option<String> {
+        Some("/srv/app".to_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "TARGET").then(|| "/etc".to_owned())
+    }
+
+    fn alias(&self, name: &str) -> Option<String> {
+        match name {
+            "wipe" => Some("rm -rf".to_owned()),
+            "ls" => Some("ls --color".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn function(&self, name: &str) -> Option<String> {
+        match name {
+            "drop" => Some("drop () \n{ \n    rm -rf \"$1\"\n}\ndeclare -fx drop\n".to_owned()),
+            "again" => Some("again () \n{ \n    again \"$@\"\n}\n".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn what_the_shell_already_knows_is_filled_in() {
+    for (text, expected) in [
+        ("rm -rf $TARGET", "rm -rf /etc"),
+        ("TARGET=x; rm -rf $TARGET", "rm -rf x"),
+        ("read TARGET < f; rm -rf $TARGET", "rm -rf $TARGET"),
+        ("wipe /", "rm -rf /"),
+        ("wipe 'a b'", "rm -rf a b"),
+        ("ls x", "ls --color x"),
+        ("drop /", "rm -rf /"),
+        ("sudo drop y", "rm -rf y"),
+        ("drop() { echo $1; }; drop /", "echo /"),
+        ("again x", "again x"),
+        ("rm \"$PWD\"", "rm /srv/app"),
+    ] {
+        let analysis = Analysis::within(text, &Session);
+        let found: Vec<String> = analysis
+            .script
+            .commands
+            .iter()
+            .map(|command| command.render(false))
+            .collect();
+        assert!(
+            found.iter().any(|command| command == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+    let shadowed = Analysis::within("drop() { echo $1; }; drop /", &Session);
+    let mut commands = shadowed.script.commands.iter();
+    assert!(!commands.any(|command| command.name() == "rm"));
+}
+
+#[test]
+fn commands_know_the_directory_they_run_in() {
+    for (text, expected) in [
+        ("rm x", Some("/srv/app")),
+        ("cd /; rm x", Some("/")),
+        ("cd y && rm x", Some("/srv/app/y")),
+        ("cd ~/.ssh; rm x", Some("~/.ssh")),
+        ("cd; rm x", Some("~")),
+        ("cd $X; rm x", None),
+        ("cd -; rm x", None),
+        ("(cd /; ls); rm x", Some("/srv/app")),
+        ("(cd /; rm x)", Some("/")),
+        ("echo $(cd /); rm x", Some("/srv/app")),
+        ("f() { cd /; }; rm x", Some("/srv/app")),
+        ("cd /; bash -c 'rm x'", Some("/")),
+        ("bash -c 'cd /'; rm x", Some("/srv/app")),
+    ] {
+        let analysis = Analysis::within(text, &Session);
+        let mut commands = analysis.script.commands.iter();
+        let removal = commands.find(|command| command.name() == "rm" && !command.lexical);
+        let cwd = removal.and_then(|command| command.cwd.as_deref());
+        assert_eq!(cwd, expected, "{text}");
+    }
+}
+
+#[test]
+fn parameters_of_calls_are_filled_in() {
+    for (text, expected) in [
+        ("set -- a b; rm \"$@\"", "rm a b"),
+        ("set -e; set a b; shift; rm $1", "rm b"),
+        ("f() { rm \"$1\"; }; f x", "rm x"),
+        ("f() { \"$@\"; }; f rm x", "rm x"),
+        ("f() { g y \"$1\"; }; g() { rm $2; }; f x", "rm x"),
+        ("f() { rm ${@:2}; }; f a x", "rm x"),
+        ("bash -c 'rm $1' _ x", "rm x"),
+        ("printf -v d %s x; rm $d", "rm x"),
+        ("read -r a d <<< 'y x'; rm $d", "rm x"),
+        ("while read d; do rm $d; done <<< x", "rm x"),
+        ("mapfile -t a <<< x; rm \"${a[@]}\"", "rm x"),
+        ("alias w='rm'\nw x", "rm x"),
+        ("hash -p /bin/rm w; w x", "/bin/rm x"),
+        ("IFS=_; a=rm_x; $a", "rm x"),
+        ("echo 'rm x' > s; sh s", "rm x"),
+        ("cat > s.sh <<'E'\nrm x\nE\nbash ./s.sh", "rm x"),
+        ("echo 'rm x' | xargs -I% sh -c %", "rm x"),
+        ("sh <(echo rm x)", "rm x"),
+        ("sh < <(echo rm x)", "rm x"),
+    ] {
+        let found = rendered(text);
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+}

@@ -8,9 +8,11 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Tree};
 
+use super::effects;
 use super::heredoc::{self, Substitution};
-use super::model::{Command, PipePosition, Redirect, Script, StdinText, Word};
-use super::word::{self, Scope};
+use super::model::{Command, Function, PipePosition, Redirect, Script, StdinText, Word};
+use super::scope::Scope;
+use super::word;
 
 #[derive(Clone, Default)]
 struct Inherited<'t> {
@@ -32,16 +34,18 @@ pub(super) struct Backtick {
     pub(super) function: Option<usize>,
 }
 
-pub(super) struct Walker<'w> {
+pub(super) struct Walker<'w, 's> {
     pub(super) source: &'w str,
-    pub(super) scope: &'w mut Scope,
+    pub(super) scope: &'w mut Scope<'s>,
     pub(super) script: &'w mut Script,
     /// What every command found in the text inherits from where the text comes from.
     pub(super) template: &'w Command,
     pub(super) backticks: Vec<Backtick>,
+    /// Ends of the subshells around the place that is read, and the directory outside each.
+    pub(super) subshells: Vec<(usize, Option<Rc<str>>)>,
 }
 
-impl<'w> Walker<'w> {
+impl<'w> Walker<'w, '_> {
     pub(super) fn walk(&mut self, tree: &Tree) {
         let inherited = Inherited {
             pipe: self.template.pipe,
@@ -50,7 +54,16 @@ impl<'w> Walker<'w> {
         };
         let mut stack = vec![(tree.root_node(), inherited)];
         while let Some((node, inherited)) = stack.pop() {
+            self.leave_subshells(node.start_byte());
             self.visit(node, inherited, &mut stack);
+        }
+        self.leave_subshells(usize::MAX);
+    }
+
+    /// A directory that a subshell entered is left with it.
+    fn leave_subshells(&mut self, at: usize) {
+        while let Some((_, outside)) = self.subshells.pop_if(|(end, _)| *end <= at) {
+            self.scope.cwd = outside;
         }
     }
 
@@ -62,6 +75,16 @@ impl<'w> Walker<'w> {
             "pipeline" => return self.pipeline(node, inherited, stack),
             "for_statement" => self.loop_variable(node),
             "heredoc_redirect" => self.heredoc_backticks(node, inherited.function),
+            "subshell"
+            | "command_substitution"
+            | "process_substitution"
+            | "function_definition" => {
+                let outside = self.scope.cwd.clone();
+                self.subshells.push((node.end_byte(), outside));
+            }
+            _ => {}
+        }
+        match node.kind() {
             "command_substitution" if self.text(node).starts_with('`') => {
                 let text = self.text(node);
                 let inner = text.trim_start_matches('`').trim_end_matches('`');
@@ -80,7 +103,13 @@ impl<'w> Walker<'w> {
                 let name = node.child_by_field_name("name");
                 let name = name.map_or("", |name| self.text(name));
                 below.function = Some(self.script.functions.len());
-                self.script.functions.push(name.to_owned());
+                let body = node.child_by_field_name("body");
+                let body = body.map(|body| self.text(body));
+                let depends = body.filter(|body| effects::uses_parameters(body));
+                self.script.functions.push(Function {
+                    name: name.to_owned(),
+                    body: depends.map(Rc::from),
+                });
                 below.redirects = None;
                 below.background = false;
             }
@@ -157,6 +186,8 @@ impl<'w> Walker<'w> {
             background: inherited.background,
             function: inherited.function,
             stdin: inherited.stdin.clone(),
+            cwd: self.scope.cwd.clone(),
+            environment: Rc::default(),
             ..self.template.clone()
         }
     }
@@ -175,6 +206,7 @@ impl<'w> Walker<'w> {
         for redirect in inherited.redirects.iter().flat_map(|all| all.iter()) {
             self.redirect(*redirect, &mut command);
         }
+        effects::apply(&command, self.scope);
         self.emit(command);
     }
 
@@ -195,6 +227,7 @@ impl<'w> Walker<'w> {
     fn command(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
         let is_declaration = node.kind() != "command";
         let mut command = self.new_command(inherited);
+        let mut environment = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
@@ -211,10 +244,18 @@ impl<'w> Walker<'w> {
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
                     self.redirect(child, &mut command);
                 }
-                // The command does not keep an assignment in front of it.
-                "variable_assignment" | "subshell" | "comment" => {}
+                // The shell does not keep an assignment in front of a command.
+                "variable_assignment" => {
+                    let (name, words) = self.assigned(child);
+                    let value = words.into_iter().next().unwrap_or_default();
+                    environment.push((name.to_owned(), value));
+                }
+                "subshell" | "comment" => {}
                 _ => command.words.extend(self.fields(child)),
             }
+        }
+        if !environment.is_empty() {
+            command.environment = Rc::new(environment);
         }
         self.emit_with_redirects(command, inherited);
     }
@@ -226,7 +267,10 @@ impl<'w> Walker<'w> {
         }
         let (name, words) = self.assigned(node);
         self.scope.assign(name, &words);
-        self.emit_with_redirects(self.new_command(inherited), inherited);
+        let mut command = self.new_command(inherited);
+        let value = words.into_iter().next().unwrap_or_default();
+        command.environment = Rc::new(vec![(name.to_owned(), value)]);
+        self.emit_with_redirects(command, inherited);
     }
 
     fn assigned(&mut self, node: Node<'_>) -> (&'w str, Vec<Word>) {

@@ -3,7 +3,6 @@
 //!
 //! The result errs on the side of showing: a value that might be `/` reads `/`.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use tree_sitter::Node;
@@ -11,6 +10,7 @@ use tree_sitter::Node;
 use super::escapes::decode_escapes;
 use super::model::{Inner, Word};
 use super::parameter;
+use super::scope::Scope;
 use super::substitution;
 
 /// Nesting of quotes and expansions that is followed inside one word.
@@ -21,80 +21,8 @@ const MAX_BRACE_FIELDS: usize = 64;
 const MAX_BRACE_DEPTH: usize = 8;
 /// Longest word whose braces are expanded.
 const MAX_BRACE_WORD: usize = 2048;
-/// Longest value remembered for a variable.
-const MAX_VALUE: usize = 4096;
-
-/// What is known while reading: values of variables, and how much may still be filled in.
-#[derive(Debug)]
-pub(super) struct Scope {
-    variables: HashMap<String, Vec<String>>,
-    budget: usize,
-    pub(super) exhausted: bool,
-}
-
-impl Scope {
-    pub(super) fn new(budget: usize) -> Self {
-        Self {
-            variables: HashMap::new(),
-            budget,
-            exhausted: false,
-        }
-    }
-
-    /// Remembers a value; what is not constant is forgotten.
-    pub(super) fn assign(&mut self, name: &str, words: &[Word]) {
-        let size: usize = words.iter().map(|word| word.text.len()).sum();
-        if words.iter().any(|word| word.dynamic) || size > MAX_VALUE {
-            self.variables.remove(name);
-        } else {
-            let values = words.iter().map(|word| word.text.clone()).collect();
-            self.variables.insert(name.to_owned(), values);
-        }
-    }
-
-    fn value(&mut self, name: &str) -> Option<Vec<String>> {
-        let values = self.variables.get(name)?.clone();
-        let size = values.iter().map(|value| value.len() + 1).sum();
-        self.spend(size).then_some(values)
-    }
-
-    /// A text with the variables in it that have one known value.
-    fn filled_in(&mut self, text: &str) -> String {
-        let mut parts = text.split('$');
-        let mut out = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            let braced = part.strip_prefix('{').and_then(|rest| rest.split_once('}'));
-            let (name, rest) = braced.unwrap_or_else(|| {
-                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len()))
-            });
-            match self.value(name).as_deref() {
-                Some([value]) => {
-                    out.push_str(value);
-                    out.push_str(rest);
-                }
-                _ => {
-                    out.push('$');
-                    out.push_str(part);
-                }
-            }
-        }
-        out
-    }
-
-    /// Takes from what may still be read; false when nothing is left.
-    pub(super) fn spend(&mut self, amount: usize) -> bool {
-        if amount > self.budget {
-            self.exhausted = true;
-            return false;
-        }
-        self.budget -= amount;
-        true
-    }
-}
-
 /// The value of `$(echo …)`, `$(printf …)` and `$(command -v …)` with constant words.
-fn constant(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Option<String> {
+fn constant(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth: usize) -> Option<String> {
     if depth >= MAX_WORD_DEPTH || node.named_child_count() != 1 {
         return None;
     }
@@ -137,9 +65,9 @@ struct Piece {
 }
 
 /// Collects the pieces of one word.
-pub(super) struct WordReader<'r> {
+pub(super) struct WordReader<'r, 's> {
     source: &'r str,
-    scope: &'r mut Scope,
+    scope: &'r mut Scope<'s>,
     pieces: Vec<Piece>,
     dynamic: bool,
     inner: Vec<Inner>,
@@ -148,7 +76,12 @@ pub(super) struct WordReader<'r> {
 }
 
 /// Reads the node of a word into its fields.
-pub(super) fn fields(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Vec<Word> {
+pub(super) fn fields(
+    source: &str,
+    scope: &mut Scope<'_>,
+    node: Node<'_>,
+    depth: usize,
+) -> Vec<Word> {
     let mut reader = WordReader {
         source,
         scope,
@@ -163,7 +96,7 @@ pub(super) fn fields(source: &str, scope: &mut Scope, node: Node<'_>, depth: usi
 }
 
 /// Reads the node of a word that is never split, such as a file name or the value of a variable.
-pub(super) fn single(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Word {
+pub(super) fn single(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth: usize) -> Word {
     let mut fields = fields(source, scope, node, depth).into_iter();
     let mut word = fields.next().unwrap_or_default();
     for more in fields {
@@ -175,7 +108,7 @@ pub(super) fn single(source: &str, scope: &mut Scope, node: Node<'_>, depth: usi
     word
 }
 
-impl<'r> WordReader<'r> {
+impl<'r> WordReader<'r, '_> {
     fn text(&self, range: Range<usize>) -> &'r str {
         self.source.get(range).unwrap_or_default()
     }
@@ -217,7 +150,9 @@ impl<'r> WordReader<'r> {
             "expansion" => self.expansion(node, quoted, depth),
             "command_substitution" => self.substitution(node, quoted, depth),
             "process_substitution" => {
-                self.inner.push(substitution::inner(self.source, node));
+                let mut inner = substitution::inner(self.source, node);
+                inner.output = constant(self.source, self.scope, node, depth + 1);
+                self.inner.push(inner);
                 self.opaque(node);
             }
             "arithmetic_expansion" => self.opaque(node),
@@ -301,7 +236,13 @@ impl<'r> WordReader<'r> {
             ("IFS", _) => self.push(" ", if quoted { Kind::Quoted } else { Kind::Split }),
             // Each value of a loop in turn, even where quotes keep one together.
             (_, Some(values)) if values.len() > 1 => self.push(values.join(" "), Kind::Split),
-            (_, Some(values)) => self.push(values.join(" "), kind),
+            (_, Some(values)) => {
+                let mut text = values.join(" ");
+                if let (Kind::Split, Some(separators)) = (kind, self.scope.separators()) {
+                    text = text.replace(|c| separators.contains(c), " ");
+                }
+                self.push(text, kind);
+            }
             ("HOME", None) => self.push("~", Kind::Value),
             ("HERMES_HOME", None) => self.push("~/.hermes", Kind::Value),
             (_, None) => {
@@ -312,7 +253,7 @@ impl<'r> WordReader<'r> {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        matches!(name, "IFS" | "HOME" | "HERMES_HOME") || self.scope.variables.contains_key(name)
+        matches!(name, "IFS" | "HOME" | "HERMES_HOME") || self.scope.knows(name)
     }
 
     /// `${…}` in its many forms.
@@ -414,6 +355,15 @@ impl<'r> WordReader<'r> {
             .skip(1)
             .map_while(|number| number.trim().parse().ok())
             .collect();
+        if let ("@" | "*", Some(&from)) = (name, numbers.first())
+            && let Some(values) = self.scope.value(name)
+        {
+            let length = numbers.get(1).copied().unwrap_or(usize::MAX);
+            let values = values.into_iter().skip(from.max(1) - 1).take(length);
+            let values: Vec<String> = values.collect();
+            self.push(values.join(" "), Kind::Split);
+            return;
+        }
         let path_like = matches!(name, "PATH" | "HOME" | "PWD" | "OLDPWD" | "SHELL");
         let known = match self.scope.value(name) {
             Some(values) => values.into_iter().next(),
@@ -431,13 +381,18 @@ impl<'r> WordReader<'r> {
     }
 
     fn substitution(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
-        self.inner.push(substitution::inner(self.source, node));
-        match constant(self.source, self.scope, node, depth + 1) {
+        let mut inner = substitution::inner(self.source, node);
+        inner.output = constant(self.source, self.scope, node, depth + 1);
+        match &inner.output {
             Some(text) if self.scope.spend(text.len()) => {
-                self.push(text, if quoted { Kind::Value } else { Kind::Split });
+                self.push(
+                    text.as_str(),
+                    if quoted { Kind::Value } else { Kind::Split },
+                );
             }
             _ => self.opaque(node),
         }
+        self.inner.push(inner);
     }
 
     fn finish(self, span: Range<usize>) -> Vec<Word> {

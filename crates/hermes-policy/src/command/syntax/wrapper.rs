@@ -5,6 +5,8 @@ use super::model::{Reach, Via, Word, basename, is_long, is_one_of};
 /// A command found in the words of another.
 pub(super) struct Carried {
     pub(super) words: Vec<Word>,
+    /// Variables it is given: `env NAME=VALUE command`.
+    pub(super) environment: Vec<(String, Word)>,
     pub(super) via: Via,
     pub(super) reach: Reach,
 }
@@ -22,39 +24,98 @@ const WRAPPERS: &[Wrapper] = &[
     ("sudo", SUDO_VALUES, 0),
     ("doas", "-u -C -a", 0),
     ("pkexec", "--user", 0),
-    ("env", "-u -C --unset --chdir", 0),
+    ("runuser", "-u -g -G --user --group --supp-group", 0),
+    ("gosu su-exec", "", 1),
+    ("sg", "", 1),
+    ("env genv", "-u -C --unset --chdir", 0),
     ("time gtime", "-f -o --format --output", 0),
     ("exec", "-a", 0),
-    ("nice", "-n --adjustment", 0),
+    ("nice gnice", "-n --adjustment", 0),
     ("ionice", "-c -n -p --class --classdata", 0),
     ("timeout gtimeout", "-s -k --signal --kill-after", 1),
-    ("stdbuf", "-i -o -e --input --output --error", 0),
+    ("stdbuf gstdbuf", "-i -o -e --input --output --error", 0),
     ("chrt", "-T -P -D", 1),
     ("taskset", "", 1),
-    ("strace", "-e -o -p -s -u -E -P -a", 0),
-    ("ltrace", "-e -o -p -s -u", 0),
-    ("unshare", "-S -G -R -w", 0),
-    ("nsenter", "-t -S -G", 0),
-    ("systemd-run", "-u -p -E -t --unit --property --setenv", 0),
+    (
+        "numactl",
+        "-i -m -N -C -p --interleave --membind --cpunodebind --physcpubind",
+        0,
+    ),
+    (
+        "setpriv",
+        "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig --selinux-label --apparmor-profile --landlock-access --landlock-rule",
+        0,
+    ),
+    ("setarch", "-p", 1),
+    (
+        "linux32 linux64 i386 i486 i586 i686 x86_64 uname26 aarch64 arm64 ppc ppc64 s390 s390x",
+        "-p",
+        0,
+    ),
+    ("strace", "-e -o -p -s -u -E -P -a -S -I -O -b -X", 0),
+    ("ltrace", "-e -o -p -s -u -a -F -l -n -x", 0),
+    ("perf", "-e -o -F -C -p --event --output", 1),
+    ("valgrind", "", 0),
+    ("gdbserver rr", "", 1),
+    (
+        "unshare",
+        "-S -G -R -w --setuid --setgid --root --wd --map-user --map-group --map-users --map-groups",
+        0,
+    ),
+    ("nsenter", "-t -S -G --target --setuid --setgid", 0),
+    (
+        "systemd-run",
+        "-u -p -E -t -H -M --unit --property --setenv --slice --description --working-directory --uid --gid --machine --on-active --on-calendar",
+        0,
+    ),
+    ("systemd-inhibit", "--what --who --why --mode", 0),
     ("xvfb-run", "-e -f -n -p -s -w", 0),
     ("npx", "-p --package", 0),
+    ("cpulimit", "-l -p -e --limit --pid --exe", 0),
+    ("faketime", "-f", 1),
+    ("sshpass", "-p -f -d -P", 0),
+    ("entr", "", 0),
     (
-        "command builtin nohup setsid setpriv prlimit fakeroot",
+        "watchexec",
+        "-w -e -f -i -s -d --watch --exts --filter --ignore --signal --debounce",
+        0,
+    ),
+    ("direnv", "", 2),
+    ("dotenv", "-f -e --file", 0),
+    ("firejail proot fakechroot", "-r -b -w -q -R", 0),
+    ("bwrap", "", 0),
+    ("ssh-agent dbus-launch aa-exec runcon", "-p -t -a", 0),
+    ("nohup setsid", "", 0),
+    ("command builtin prlimit fakeroot chronic ifne ts", "", 0),
+    (
+        "caffeinate unbuffer rlwrap eatmydata torsocks torify tsocks",
         "",
         0,
     ),
-    ("caffeinate unbuffer rlwrap eatmydata torsocks", "", 0),
-    ("proxychains proxychains4 dbus-run-session bunx", "", 0),
+    (
+        "proxychains proxychains4 dbus-run-session bunx uvx pipx",
+        "",
+        0,
+    ),
+    (
+        "catchsegv doas.sh winpty wine nocache ccache sccache distcc",
+        "",
+        0,
+    ),
     ("busybox toybox", "", 0),
     ("then do else elif if while until ! {", "", 0),
 ];
 
 /// `tool verb command…`
 const RUNNERS: &[(&str, &str)] = &[
-    ("uv poetry pipenv pdm hatch rye", "run"),
+    (
+        "uv poetry pipenv pdm hatch rye conda mamba micromamba doppler",
+        "run",
+    ),
     ("pnpm yarn", "exec dlx"),
-    ("npm bundle", "exec"),
+    ("npm bundle asdf rbenv pyenv nodenv hermes", "exec"),
     ("mise", "exec x"),
+    ("op infisical", "run"),
 ];
 
 /// Commands carried by the words of this one.
@@ -66,7 +127,12 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
     let wrapper = WRAPPERS.iter().find(|(names, ..)| is_one_of(name, names));
     if let Some((_, with_value, positional)) = wrapper {
         let rest = behind_options(args, with_value, *positional);
-        return one(wrapped(name, args, rest), Via::Wrapper, Reach::Direct);
+        return wrapped(name, args, rest);
+    }
+    // The loader runs the program it is given.
+    if name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld.so") {
+        let rest = behind_options(args, "--library-path --preload --audit --argv0", 0);
+        return one(rest, Via::Wrapper, Reach::Direct);
     }
     let with_input = |words| one(words, Via::Xargs, Reach::Payload);
     match name {
@@ -79,7 +145,66 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
         "parallel" => with_input(behind_options(args, "-j -n -N -a --jobs --max-args", 0)),
         "find" | "gfind" => find_exec(args),
         "fd" | "fdfind" => one(fd_exec(args), Via::FindExec, Reach::Payload),
-        "chroot" => one(behind_options(args, "", 1), Via::Wrapper, Reach::Container),
+        // Another root is another machine, unless it is this one.
+        "chroot" => {
+            let rest = behind_options(args, "", 0);
+            let own = rest
+                .first()
+                .is_some_and(|root| root.text.trim_matches(['/', '.']).is_empty());
+            let reach = if own { Reach::Direct } else { Reach::Container };
+            one(rest.get(1..).unwrap_or_default(), Via::Wrapper, reach)
+        }
+        "start-stop-daemon" => one(&daemon(args), Via::Wrapper, Reach::Direct),
+        "gdb" | "lldb" => {
+            let at = args
+                .iter()
+                .position(|word| matches!(word.text.as_str(), "--args" | "-args" | "--"));
+            let rest = at.and_then(|at| args.get(at + 1..)).unwrap_or_default();
+            one(rest, Via::Wrapper, Reach::Direct)
+        }
+        // Terminals and their multiplexers: `xterm -e cmd`, `screen -dm cmd`, `tmux new -d cmd`.
+        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" | "urxvt" | "st" => {
+            let at = args
+                .iter()
+                .position(|word| matches!(word.text.as_str(), "-e" | "-x" | "--"));
+            let rest = at.and_then(|at| args.get(at + 1..)).unwrap_or_default();
+            one(rest, Via::Wrapper, Reach::Direct)
+        }
+        "screen" => one(
+            behind_options(args, "-S -c -e -h -p -s -t -T", 0),
+            Via::Wrapper,
+            Reach::Direct,
+        ),
+        // `ip netns exec NAME cmd`, `lxc exec NAME -- cmd`
+        "ip" | "lxc" | "incus" => {
+            let at = args.iter().position(|word| word.text == "exec");
+            let rest = at.and_then(|at| args.get(at + 2..)).unwrap_or_default();
+            let reach = if name == "ip" {
+                Reach::Direct
+            } else {
+                Reach::Container
+            };
+            one(behind_options(rest, "", 0), Via::Wrapper, reach)
+        }
+        "cmake" => match args {
+            [option, verb, rest @ ..] if option.text == "-E" => {
+                let verb = match verb.text.as_str() {
+                    "remove_directory" | "remove" => Word::constant("rm"),
+                    _ => verb.clone(),
+                };
+                let words: Vec<Word> = std::iter::once(verb).chain(rest.iter().cloned()).collect();
+                one(&words, Via::Wrapper, Reach::Direct)
+            }
+            _ => Vec::new(),
+        },
+        // `git bisect run cmd`
+        "git" => {
+            let at = args.windows(2).position(
+                |pair| matches!(pair, [verb, run] if verb.text == "bisect" && run.text == "run"),
+            );
+            let rest = at.and_then(|at| args.get(at + 2..)).unwrap_or_default();
+            one(rest, Via::Wrapper, Reach::Direct)
+        }
         "docker" | "podman" | "nerdctl" | "kubectl" => {
             one(in_container(args), Via::Wrapper, Reach::Container)
         }
@@ -99,8 +224,62 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
 }
 
 fn one(words: &[Word], via: Via, reach: Reach) -> Vec<Carried> {
-    let words = words.to_vec();
-    vec![Carried { words, via, reach }]
+    if words.is_empty() {
+        return Vec::new();
+    }
+    vec![Carried {
+        words: words.to_vec(),
+        environment: Vec::new(),
+        via,
+        reach,
+    }]
+}
+
+/// `start-stop-daemon --start --exec PROGRAM -- WORDS`
+fn daemon(args: &[Word]) -> Vec<Word> {
+    let mut words = Vec::new();
+    for (at, word) in args.iter().enumerate() {
+        let text = word.text.as_str();
+        if text == "--" {
+            words.extend(args.iter().skip(at + 1).cloned());
+            break;
+        }
+        let named = matches!(text, "-x" | "-a")
+            || is_long(text, "--exec", 3)
+            || is_long(text, "--startas", 6);
+        if named {
+            words.clear();
+            match text.split_once('=') {
+                Some((_, program)) => words.push(Word::constant(program)),
+                None => words.extend(args.get(at + 1).cloned()),
+            }
+        }
+    }
+    words
+}
+
+/// What `xargs` puts its input in the place of, if it does not add it at the end.
+pub(super) fn placeholder(args: &[Word]) -> Option<String> {
+    for (at, word) in args.iter().enumerate() {
+        let text = word.text.as_str();
+        if text == "-I" {
+            return Some(args.get(at + 1)?.text.clone());
+        }
+        if let Some(joined) = text.strip_prefix("-I") {
+            return Some(joined.to_owned());
+        }
+        if text == "-i" || is_long(text, "--replace", 5) {
+            let value = text.split_once('=').map_or("{}", |(_, value)| value);
+            return Some(value.to_owned());
+        }
+        if !text.starts_with('-') {
+            break;
+        }
+    }
+    // `parallel` has one without being told.
+    args.iter()
+        .any(|word| word.text == "{}")
+        .then(|| "{}".to_owned())
 }
 
 const XARGS_VALUES: &str = "-I -n -L -P -s -d -a -E --max-args --max-lines --max-procs --max-chars --delimiter --arg-file --replace";
@@ -119,7 +298,7 @@ fn runner<'w>(name: &str, args: &'w [Word]) -> &'w [Word] {
     }
 }
 
-fn wrapped<'w>(name: &str, args: &[Word], mut rest: &'w [Word]) -> &'w [Word] {
+fn wrapped(name: &str, args: &[Word], mut rest: &[Word]) -> Vec<Carried> {
     let mut options = args
         .iter()
         .map(|word| word.text.as_str())
@@ -128,20 +307,39 @@ fn wrapped<'w>(name: &str, args: &[Word], mut rest: &'w [Word]) -> &'w [Word] {
         // `command -v name` only asks where it is.
         "command" => options.any(|option| option.contains(['v', 'V'])),
         "sudo" => options.any(|option| option == "-e" || is_long(option, "--edit", 3)),
+        // Text for a shell, which is followed as such.
+        "sg" | "entr" | "runuser" => {
+            options.any(|option| matches!(option, "-c" | "-s" | "-l" | "-"))
+        }
         _ => false,
     };
     if runs_nothing {
-        return &[];
+        return Vec::new();
     }
-    if matches!(name, "sudo" | "env" | "doas") {
+    let mut environment = Vec::new();
+    if matches!(name, "sudo" | "env" | "genv" | "doas") {
         while let Some((first, more)) = rest.split_first() {
-            if !is_assignment(&first.text) {
+            let Some((variable, value)) = first
+                .text
+                .split_once('=')
+                .filter(|_| is_assignment(&first.text))
+            else {
                 break;
-            }
+            };
+            let value = Word {
+                text: value.to_owned(),
+                ..first.clone()
+            };
+            environment.push((variable.to_owned(), value));
             rest = more;
         }
     }
-    rest
+    vec![Carried {
+        words: rest.to_vec(),
+        environment,
+        via: Via::Wrapper,
+        reach: Reach::Direct,
+    }]
 }
 
 fn is_assignment(text: &str) -> bool {

@@ -1,0 +1,86 @@
+//! Variables that make other programs load or find other code than they would.
+
+use super::super::keys;
+use super::super::paths::is_in_temporary_directory;
+use super::super::syntax::{Word, is_one_of};
+use super::{Call, Keys};
+
+/// Variables that name code a program loads before it does anything.
+const LOADING: &str = "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV PYTHONSTARTUP PYTHONINSPECT \
+    PERL5OPT PERL5DB PERLLIB RUBYOPT GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM \
+    GCONV_PATH GLIBC_TUNABLES SHELLOPTS BASHOPTS ZDOTDIR LD_ORIGIN_PATH";
+/// Variables whose directories are searched for libraries: harmless but for what anybody could put there.
+const LIBRARIES: &str = "LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PERL5LIB RUBYLIB NODE_PATH CDPATH \
+    PYTHONHOME GEM_PATH CLASSPATH";
+/// Options by which interpreters load code.
+const OPTIONS: &str = "NODE_OPTIONS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS";
+/// Directories of programs that every machine has.
+const USUAL: &str =
+    "/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /snap/bin";
+
+pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
+    for (name, value) in call.command.environment.iter() {
+        variable(name, value, keys);
+    }
+    // `export NAME=VALUE` and relatives have it among their words.
+    if is_one_of(call.name(), "export declare typeset readonly local setenv") {
+        for word in call.command.args() {
+            if let Some((name, text)) = word.text.split_once('=') {
+                let value = Word {
+                    text: text.to_owned(),
+                    ..word.clone()
+                };
+                variable(name, &value, keys);
+            }
+        }
+    }
+    let args: Vec<&str> = call.texts();
+    let replaces = match call.name() {
+        "enable" => args.contains(&"-f"),
+        "hash" => args.contains(&"-p"),
+        _ => false,
+    };
+    if replaces {
+        keys.push(keys::SHADOWED);
+    }
+}
+
+fn variable(name: &str, value: &Word, keys: &mut Keys) {
+    if value.text.is_empty() {
+        return;
+    }
+    let name = name.trim_end_matches('+');
+    let in_temporary = || value.text.split(':').any(is_in_temporary_directory);
+    if is_one_of(name, LOADING) || (is_one_of(name, LIBRARIES) && in_temporary()) {
+        keys.push(keys::LOADED_CODE);
+    }
+    let loads = [
+        "--require",
+        "-r ",
+        "--import",
+        "--loader",
+        "-javaagent",
+        "-agentpath",
+        "--experimental-loader",
+    ];
+    if is_one_of(name, OPTIONS) && loads.iter().any(|option| value.text.contains(option)) {
+        keys.push(keys::LOADED_CODE);
+    }
+    if name == "HERMES_YOLO_MODE" || name == "HERMES_TERMINAL_SANDBOX" {
+        keys.push(keys::HERMES_AGENT);
+    }
+    if name == "PATH" && changes_search(&value.text) {
+        keys.push(keys::SEARCH_PATH);
+    }
+}
+
+/// Whether a search path has a directory anybody could fill, or none of the usual ones.
+fn changes_search(path: &str) -> bool {
+    let mut directories = path.split(':');
+    let odd = directories.clone().any(|directory| {
+        directory.is_empty() || directory == "." || is_in_temporary_directory(directory)
+    });
+    let kept =
+        directories.any(|directory| directory.starts_with('$') || is_one_of(directory, USUAL));
+    odd || !kept
+}
