@@ -4,6 +4,7 @@
 //! The crate knows wire formats, keys, retries and error classes. It never runs a tool, never stores
 //! a conversation, and never prints.
 
+mod catalog;
 mod chain;
 mod classify;
 mod context;
@@ -11,6 +12,7 @@ mod endpoint;
 mod error;
 mod http;
 mod lenient_json;
+mod login;
 mod message;
 mod pool;
 mod provider;
@@ -22,11 +24,20 @@ mod server_limits;
 mod setup;
 mod wire;
 
-pub use context::ServerRefusal;
+pub use catalog::{
+    LocalServer, LocalServerKind, ModelListCache, ModelQuery, QueryError, find_local_servers,
+    provider_of_key,
+};
+pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
+pub use login::{
+    BrowserLogin, DeviceLogin, DevicePrompt, LoginConnection, LoginError, PORTAL_CLIENT,
+    PORTAL_SCOPE, PORTAL_URL,
+};
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{
-    AuthError, AuthFile, CredentialEntry, CredentialStatus, RemovedLogin, is_usable_secret,
+    AuthError, AuthFile, CredentialEntry, CredentialStatus, LoginPortal, LoginTokens, RemovedLogin,
+    is_usable_secret,
 };
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;

@@ -60,6 +60,10 @@ verbs! { Context;
     Auth(commands::auth::Args) => commands::auth::run,
     /// Manage the providers to fall back to when the first one fails
     Fallback(commands::fallback::Args) => commands::fallback::run,
+    /// Set up a provider, a model and a terminal, step by step
+    Setup(commands::setup::Args) => commands::setup::run,
+    /// Log in to a provider
+    Login(commands::auth::LoginArgs) => commands::auth::run_login,
     /// Remove the login and all keys of a provider
     Logout(commands::auth::LogoutArgs) => commands::auth::run_logout,
     /// Show what is configured and what is running

@@ -3,11 +3,14 @@
 mod auth_file;
 mod credential;
 mod key_ring;
+mod login_tokens;
 mod strategy;
 
 pub use auth_file::{AuthError, AuthFile, RemovedLogin};
-pub use credential::{CredentialEntry, CredentialStatus};
+pub use credential::{CredentialEntry, CredentialStatus, LoginPortal};
 pub(crate) use key_ring::{KeyRing, Lease};
+pub use login_tokens::LoginTokens;
+pub(crate) use login_tokens::TokenRefresher;
 pub(crate) use strategy::Strategy;
 
 /// Whether a text can be a key: long enough and not a placeholder.
