@@ -22,6 +22,7 @@ mod response;
 mod route;
 mod server_limits;
 mod setup;
+mod small_image;
 mod wire;
 
 pub use catalog::{

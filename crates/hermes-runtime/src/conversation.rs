@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::context_window;
 use crate::error::Result;
 use crate::essentials::model_choice;
+use crate::image_input;
 use crate::images;
 use crate::opening::new_session;
 use crate::person::Person;
@@ -52,12 +53,32 @@ impl Conversation {
     /// Runs one turn.
     pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
         let message = self.title.before_turn(&input, !self.agent.is_stored());
+        let input = self.with_visible_images(input);
         let result = self.agent.turn(input, observer);
         if let Some(message) = message {
             self.title.after_turn(message, &result);
         }
         snapshot::write(&self.agent, &self.context);
         result
+    }
+
+    /// The input as the model can see it.
+    fn with_visible_images(&self, input: TurnInput) -> TurnInput {
+        let model = self.agent.provider().route().model;
+        let Some(models) = &self.children.auxiliary else {
+            return input;
+        };
+        if input.images.is_empty() || !image_input::wants_text(self.context.config(), &model) {
+            return input;
+        }
+        image_input::described(
+            input,
+            models,
+            self.tools.interrupt(),
+            self.agent.session_id(),
+            &self.context,
+            &*self.person,
+        )
     }
 
     /// Takes more turns after the first one while the goal of the worker's card is not reached. Gives

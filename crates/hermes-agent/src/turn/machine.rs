@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::attempts::Attempts;
 use super::input::TurnInput;
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
+use super::stopping_early::CodeChanges;
 use crate::Result;
 use crate::agent::{Agent, HistoryEntry};
 use crate::auxiliary::cost;
@@ -91,6 +92,9 @@ pub(super) struct Turn<'a> {
     /// Files whose last change failed.
     pub(super) unwritten: Vec<String>,
     pub(super) tool_trace: Vec<Value>,
+    pub(super) code_changes: CodeChanges,
+    /// Whether the model was told to do what it announced.
+    pub(super) went_on: bool,
     pub(super) reasoning: Reasoning,
     api_calls: u64,
     usage: TokenUsage,
@@ -115,6 +119,8 @@ impl Agent {
             prior_text: None,
             unwritten: Vec::new(),
             tool_trace: Vec::new(),
+            code_changes: CodeChanges::default(),
+            went_on: false,
             reasoning: Reasoning::default(),
             api_calls: 0,
             usage: TokenUsage::default(),
@@ -214,7 +220,9 @@ impl Turn<'_> {
     pub(super) fn request(&self) -> ModelRequest {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
-        let messages = messages.chain(self.tail.iter().cloned()).collect();
+        let messages = messages.chain(self.tail.iter().cloned());
+        let prefill = self.agent.settings.prefill.iter().cloned();
+        let messages = prefill.chain(messages).collect();
         let system = match &self.agent.settings.ephemeral_prompt {
             Some(more) => Arc::from(format!("{}\n\n{more}", self.agent.system)),
             None => Arc::clone(&self.agent.system),

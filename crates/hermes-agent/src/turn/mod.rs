@@ -9,6 +9,7 @@ mod input;
 mod machine;
 mod recover;
 mod result;
+mod stopping_early;
 
 pub use input::TurnInput;
 pub use result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use hermes_secret::SecretString;
 use serde_json::{Value, json};
 
+use super::family::family_window;
 use super::listed_model::ListedModel;
 use crate::classify::error_message;
 use crate::classify::limits::PLAUSIBLE_WINDOW;
@@ -233,7 +234,11 @@ fn lm_studio_window(models: &Value, wanted: &str) -> Option<u64> {
 pub(crate) fn listed_models(models: &Value) -> Vec<ListedModel> {
     model_list(models)
         .iter()
-        .filter_map(|model| ListedModel::read(model, window_of(model, 0)))
+        .filter_map(|model| {
+            let mut listed = ListedModel::read(model, window_of(model, 0))?;
+            listed.window = listed.window.or_else(|| family_window(&listed.name));
+            Some(listed)
+        })
         .collect()
 }
 

@@ -211,6 +211,12 @@ impl RouteDraft<'_> {
         if is_host(&host, "openrouter.ai") {
             add_openrouter(config, &mut extra_body, &mut headers);
         }
+        let tier = service_tier(config.text("agent.service_tier"));
+        if let Some(tier) =
+            tier.filter(|_| self.provider == "openai-api" || is_host(&host, "openai.com"))
+        {
+            extra_body.insert("service_tier".to_owned(), json!(tier));
+        }
         if let Some(context) = from_block("model.ollama_num_ctx") {
             extra_body.insert("options".to_owned(), json!({"num_ctx": context}));
         }
@@ -288,6 +294,15 @@ pub(crate) fn variable(config: &Config, name: &str) -> Option<String> {
         .filter(|value| !value.trim().is_empty())
         .or_else(|| config.dotenv().get(name))?;
     Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+/// The tier that a setting asks for. Only OpenAI has tiers; others refuse the field.
+fn service_tier(text: &str) -> Option<&'static str> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "fast" | "priority" | "on" => Some("priority"),
+        "flex" => Some("flex"),
+        _ => None,
+    }
 }
 
 fn default_cap(provider: &str) -> Option<u64> {

@@ -119,7 +119,7 @@ impl<'a> PickList<'a> {
             .filter_map(|(at, choice)| Some((rank(choice)?, at)))
             .collect();
         // With an empty filter all ranks are equal, and the order is that of the choices.
-        ranked.sort();
+        ranked.sort_unstable();
         self.left = ranked.into_iter().map(|(_, at)| at).collect();
         self.marked = 0;
         self.top = 0;

@@ -113,7 +113,7 @@ fn by_keys(title: &str, choices: &[Choice], initial: usize) -> Result<Picked> {
         while let Some((key, used)) = next_key(&typed) {
             typed.drain(..used);
             match key {
-                Key::Move(way) => list.go(way, region.rows()),
+                Key::Move(way) => list.go(way, Region::rows()),
                 Key::Letter(letter) => list.add(letter),
                 Key::Backspace => list.remove_last(),
                 Key::Enter => {
@@ -157,14 +157,14 @@ impl Region {
         }
     }
 
-    fn rows(&self) -> usize {
+    fn rows() -> usize {
         Self::size().1.saturating_sub(AROUND).clamp(1, ROWS)
     }
 
     fn draw(&mut self, title: &str, list: &mut PickList<'_>) -> Result<()> {
         // The last column stays empty: writing it makes some terminals begin a new line.
         let width = Self::size().0.saturating_sub(1);
-        let lines = list.lines(width, self.rows());
+        let lines = list.lines(width, Self::rows());
         self.erase()?;
         queue!(
             self.out,
@@ -267,9 +267,8 @@ fn next_key(typed: &[u8]) -> Option<(Key, usize)> {
         0x7f | 0x08 => Key::Backspace,
         // Ctrl-C and Ctrl-D arrive as characters here.
         0x03 | 0x04 => Key::Leave,
-        0x0e => Key::Move(Move::Down),
+        0x0e | b'\t' => Key::Move(Move::Down),
         0x10 => Key::Move(Move::Up),
-        b'\t' => Key::Move(Move::Down),
         0x15 => Key::ClearFilter,
         0x00..0x20 => Key::Other,
         0x20..0x7f => Key::Letter(char::from(first)),

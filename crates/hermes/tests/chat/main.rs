@@ -7,6 +7,7 @@
     reason = "tests access files directly"
 )]
 
+mod agent_settings;
 mod approval;
 mod bad_input;
 mod canaries;
