@@ -1,7 +1,7 @@
 //! Settings of turns, resolved once.
 
 use hermes_config::{Config, vars};
-use hermes_providers::Message;
+use hermes_providers::{Effort, Message};
 use serde_json::Value;
 
 use crate::prompt::ContextFileRules;
@@ -23,6 +23,10 @@ pub struct AgentSettings {
     pub directory_hints: bool,
     /// What of a context file may reach the model.
     pub file_rules: ContextFileRules,
+    /// The manner in which the model answers; sent with every request, never stored.
+    pub personality: Option<String>,
+    /// How much the model thinks in this session, instead of the setting.
+    pub effort: Option<Effort>,
     /// Messages sent before every conversation, never stored.
     pub prefill: Vec<Message>,
     /// Whether a model that only announces an action is told to go on.
@@ -80,6 +84,8 @@ impl Default for AgentSettings {
             verify_file_changes: true,
             directory_hints: true,
             file_rules: ContextFileRules::default(),
+            personality: None,
+            effort: None,
             prefill: Vec::new(),
             intent_continuation: IntentContinuation::Off,
             verify_reminders: 0,
@@ -109,6 +115,8 @@ impl AgentSettings {
             verify_file_changes: config.flag("display.file_mutation_verifier"),
             directory_hints: true,
             file_rules: ContextFileRules::default(),
+            personality: None,
+            effort: None,
             prefill: Vec::new(),
             intent_continuation: intent_continuation(config),
             verify_reminders: verify_reminders(config),

@@ -17,6 +17,7 @@ mod image_input;
 mod images;
 mod opening;
 mod person;
+mod personality;
 mod prefill;
 mod preflight;
 mod pruning;

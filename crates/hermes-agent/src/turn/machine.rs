@@ -10,9 +10,9 @@ use hermes_session::{ConversationStep, MessageContent, SessionMessage, UsageReco
 use serde_json::Value;
 
 use super::attempts::Attempts;
+use super::code_changes::CodeChanges;
 use super::input::TurnInput;
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
-use super::stopping_early::CodeChanges;
 use crate::Result;
 use crate::agent::{Agent, HistoryEntry};
 use crate::auxiliary::cost;
@@ -223,14 +223,19 @@ impl Turn<'_> {
         let messages = messages.chain(self.tail.iter().cloned());
         let prefill = self.agent.settings.prefill.iter().cloned();
         let messages = prefill.chain(messages).collect();
-        let system = match &self.agent.settings.ephemeral_prompt {
-            Some(more) => Arc::from(format!("{}\n\n{more}", self.agent.system)),
-            None => Arc::clone(&self.agent.system),
+        let settings = &self.agent.settings;
+        let more = [&settings.ephemeral_prompt, &settings.personality];
+        let more: Vec<&str> = more.into_iter().flatten().map(String::as_str).collect();
+        let system = if more.is_empty() {
+            Arc::clone(&self.agent.system)
+        } else {
+            Arc::from(format!("{}\n\n{}", self.agent.system, more.join("\n\n")))
         };
         let mut request = ModelRequest::new(system, sendable(messages));
         if !self.without_tools {
             request.tools = Arc::clone(&self.agent.tools);
         }
+        request.effort = self.agent.settings.effort;
         request.session_id = Some(self.agent.session.to_string());
         request.max_tokens = match (self.max_tokens, self.room) {
             (Some(cap), Some(room)) => Some(cap.min(room)),

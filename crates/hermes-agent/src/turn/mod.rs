@@ -5,6 +5,7 @@
 mod answer;
 mod attempts;
 mod calls;
+mod code_changes;
 mod input;
 mod machine;
 mod recover;

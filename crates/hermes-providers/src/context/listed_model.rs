@@ -31,7 +31,7 @@ pub struct TokenPrice {
 }
 
 /// A model that a server offers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListedModel {
     pub name: String,
     /// Context window in tokens, if stated.
@@ -46,7 +46,8 @@ pub struct ListedModel {
 
 impl ListedModel {
     /// A model of which only the name is known.
-    pub fn named(name: &str) -> Self {
+    #[cfg(test)]
+    pub(crate) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             window: None,

@@ -7,8 +7,8 @@ use hermes_secret::SecretString;
 
 use super::auth_file::AuthFile;
 use super::credential::{CredentialEntry, CredentialStatus};
-use super::login_tokens::TokenRefresher;
 use super::strategy::{KeyCandidate, Strategy};
+use super::token_refresher::TokenRefresher;
 use crate::error::ProviderFailure;
 
 /// The keys of one route.

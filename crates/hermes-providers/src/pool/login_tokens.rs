@@ -1,11 +1,9 @@
-//! What a login gives, and who gives more when it has expired.
+//! What a login gives.
 
 use std::time::{Duration, SystemTime};
 
 use hermes_secret::SecretString;
 use serde_json::Value;
-
-use super::credential::CredentialEntry;
 
 /// Lifetime of a token whose lifetime is not stated.
 const UNSTATED: Duration = Duration::from_hours(1);
@@ -33,11 +31,4 @@ impl LoginTokens {
             scope: text("scope").map(str::to_owned),
         })
     }
-}
-
-/// Asks for a new access token.
-pub(crate) trait TokenRefresher: std::fmt::Debug + Send + Sync {
-    /// New tokens for those of an entry, given the entry's refresh token.
-    fn refresh(&self, entry: &CredentialEntry, token: &SecretString)
-    -> Result<LoginTokens, String>;
 }

@@ -28,6 +28,7 @@ mod routes;
 mod sessions;
 mod settings;
 mod skills;
+mod slash;
 mod titles;
 mod together;
 mod tools;

@@ -1,11 +1,8 @@
 //! A later visit: one thing at a time.
 
-use std::process::ExitCode;
-
-use super::Section;
 use super::model_section::model_section;
 use super::sections;
-use crate::commands::chat;
+use super::{AfterSetup, Section};
 use crate::context::Context;
 use crate::error::Result;
 use crate::facts::terminal_backend;
@@ -19,7 +16,7 @@ const PARTS: [Section; 4] = [
 ];
 
 /// Offers the sections until the person is done.
-pub(super) fn run(context: &Context) -> Result<ExitCode> {
+pub(super) fn run(context: &Context) -> Result<AfterSetup> {
     let mut current = context.reloaded();
     loop {
         let (model, provider) = current.config().model();
@@ -39,9 +36,9 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
         match pick(current.printer, &current.env, "Set up", &rows, 0)? {
             Picked::Chosen(at) => match PARTS.get(at) {
                 Some(part) => section(*part, &current)?,
-                None => return chat::run_plain(&current),
+                None => return Ok(AfterSetup::Chat(Box::new(current))),
             },
-            Picked::Back | Picked::Leave => return Ok(ExitCode::SUCCESS),
+            Picked::Back | Picked::Leave => return Ok(AfterSetup::Done),
         }
         current = current.reloaded();
     }

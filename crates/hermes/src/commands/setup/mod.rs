@@ -14,8 +14,6 @@ mod sections;
 mod wizard;
 mod write;
 
-use std::process::ExitCode;
-
 use hermes_providers::{OpenError, RouteCheck, usable_fallbacks};
 
 use super::named;
@@ -97,7 +95,14 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+/// What follows setup.
+pub(crate) enum AfterSetup {
+    Done,
+    /// A conversation with these settings.
+    Chat(Box<Context>),
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<AfterSetup> {
     if let Some(Section::Missing(what)) = args.section {
         return Err(CommandError::user(format!(
             "there is nothing to set up for {what} in this build"
@@ -117,7 +122,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         super::auth::log_in_to_portal(context)?;
     }
     if args.non_interactive || args.has_answers() {
-        return scripted::run(args, context).map(|()| ExitCode::SUCCESS);
+        return scripted::run(args, context).map(|()| AfterSetup::Done);
     }
     if !can_ask() {
         return Err(CommandError::usage("setup asks questions and needs a terminal")
@@ -125,17 +130,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let is_usable = missing_part(context).is_none();
     match args.section {
-        Some(section) => menu::section(section, context).map(|()| ExitCode::SUCCESS),
+        Some(section) => menu::section(section, context).map(|()| AfterSetup::Done),
         None if args.quick && is_usable => {
             context.note("Everything needed is set.")?;
-            Ok(ExitCode::SUCCESS)
+            Ok(AfterSetup::Done)
         }
-        None if args.reconfigure => menu::all(context).map(|()| ExitCode::SUCCESS),
+        None if args.reconfigure => menu::all(context).map(|()| AfterSetup::Done),
         None if is_usable && !args.portal => menu::run(context),
-        None => match wizard::first_run(context)? {
-            Some(ready) => super::chat::run_plain(&ready),
-            None => Ok(ExitCode::SUCCESS),
-        },
+        None => Ok(match wizard::first_run(context)? {
+            Some(ready) => AfterSetup::Chat(Box::new(ready)),
+            None => AfterSetup::Done,
+        }),
     }
 }
 

@@ -103,11 +103,19 @@ mod tests {
 
     use super::*;
 
+    fn named(name: &str) -> ListedModel {
+        ListedModel {
+            name: name.to_owned(),
+            is_for_agents: !name.contains("embed"),
+            ..ListedModel::default()
+        }
+    }
+
     #[test]
     fn newest_model_of_a_preferred_family_comes_first() {
         let model = |name: &str, created| ListedModel {
             created,
-            ..ListedModel::named(name)
+            ..named(name)
         };
         let listed = vec![
             model("zephyr", 9),
@@ -131,7 +139,7 @@ mod tests {
                 input: 3.0,
                 output: 0.25,
             }),
-            ..ListedModel::named("a")
+            ..named("a")
         };
         assert_eq!(
             facts(&model),
@@ -139,6 +147,6 @@ mod tests {
         );
         assert_eq!(thousands(1_250_000), "1.2M");
         assert_eq!(thousands(131_072), "131K");
-        assert_eq!(facts(&ListedModel::named("b")), "");
+        assert_eq!(facts(&named("b")), "");
     }
 }
