@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use hermes_providers::{AuxiliaryModels, Message, ModelRequest, Provider};
+use hermes_providers::{AuxiliaryModels, Effort, Message, ModelRequest, Provider};
 use hermes_session::{NewSession, Session, SessionEndReason, SessionId, SessionMessage};
 use hermes_tools::{CallContext, ChildRunner, TodoList};
+use serde_json::json;
 
 use crate::Result;
 use crate::agent::{Agent, CompactionState};
@@ -66,6 +67,48 @@ impl Agent {
         self.system = Arc::from(system_prompt);
         self.begin_as(id, new, system_prompt);
         Ok(())
+    }
+
+    /// Ends the session and goes on in a copy of it, whose parent it is. Gives nothing up: the old
+    /// session can be resumed.
+    pub fn branch(&mut self, id: SessionId, new: NewSession) -> Result<()> {
+        self.ensure_session()?;
+        let parent = self.session.clone();
+        // By this mark lists tell a copy from the later part of a compacted conversation.
+        let mut model_config = new.model_config.clone().unwrap_or_else(|| json!({}));
+        model_config["_branched_from"] = json!(parent.to_string());
+        self.store.create_session(&NewSession {
+            model_config: Some(model_config),
+            id: Some(id.clone()),
+            system_prompt: Some(self.system.to_string()),
+            parent: Some(parent.clone()),
+            ..new
+        })?;
+        let messages: Vec<SessionMessage> = self.messages().cloned().collect();
+        let ids = self.store.append(&id, &messages)?;
+        self.store
+            .end_session(&parent, SessionEndReason::Branched)?;
+        for (entry, copied) in self.history.iter_mut().zip(ids) {
+            entry.id = copied;
+        }
+        self.context.conversation.session_id = Some(id.to_string());
+        self.session = id;
+        Ok(())
+    }
+
+    /// How much the model thinks from now on; `None` for the setting.
+    pub fn set_effort(&mut self, effort: Option<Effort>) {
+        self.settings.effort = effort;
+    }
+
+    /// The manner in which the model answers from now on.
+    pub fn set_personality(&mut self, text: Option<String>) {
+        self.settings.personality = text;
+    }
+
+    /// How much the model thinks in this session, if that was changed.
+    pub fn effort(&self) -> Option<Effort> {
+        self.settings.effort
     }
 
     /// Changes the provider and the models for auxiliary tasks. The session records the new model.

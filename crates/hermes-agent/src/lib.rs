@@ -24,6 +24,7 @@ mod title;
 mod tools;
 pub mod triage;
 mod turn;
+mod vision;
 
 pub use agent::{Agent, Parts, PromptSource};
 pub use approval::ApprovalModel;
@@ -34,8 +35,9 @@ pub use goal::AuxiliaryGoalJudge;
 pub use hermes_session::{Error, Result};
 pub use observer::{StopCheck, TurnEvent, TurnObserver};
 pub use profile_description::{ProfileFacts, describe_profile};
-pub use settings::{AgentSettings, CompactionSettings};
+pub use settings::{AgentSettings, CompactionSettings, IntentContinuation};
 pub use steering::Steering;
 pub use title::{PendingTitle, TitleJob};
 pub use tools::{LoopGuardSettings, RepeatLimits};
 pub use turn::{ExitReason, TurnFailure, TurnInput, TurnOutcome, TurnResult};
+pub use vision::describe_image;

@@ -1,6 +1,8 @@
 //! Settings of turns, resolved once.
 
 use hermes_config::{Config, vars};
+use hermes_providers::{Effort, Message};
+use serde_json::Value;
 
 use crate::prompt::ContextFileRules;
 use crate::tools::{LoopGuardSettings, RepeatLimits};
@@ -21,6 +23,27 @@ pub struct AgentSettings {
     pub directory_hints: bool,
     /// What of a context file may reach the model.
     pub file_rules: ContextFileRules,
+    /// The manner in which the model answers; sent with every request, never stored.
+    pub personality: Option<String>,
+    /// How much the model thinks in this session, instead of the setting.
+    pub effort: Option<Effort>,
+    /// Messages sent before every conversation, never stored.
+    pub prefill: Vec<Message>,
+    /// Whether a model that only announces an action is told to go on.
+    pub intent_continuation: IntentContinuation,
+    /// How often a turn that changed code is sent back to check it.
+    pub verify_reminders: u32,
+}
+
+/// Whether a model that only announces an action is told to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntentContinuation {
+    Off,
+    /// Models of the Responses API, about files.
+    Auto,
+    Always,
+    /// Models with one of these in their name.
+    Models(Vec<String>),
 }
 
 /// Settings of compaction.
@@ -61,6 +84,11 @@ impl Default for AgentSettings {
             verify_file_changes: true,
             directory_hints: true,
             file_rules: ContextFileRules::default(),
+            personality: None,
+            effort: None,
+            prefill: Vec::new(),
+            intent_continuation: IntentContinuation::Off,
+            verify_reminders: 0,
         }
     }
 }
@@ -87,6 +115,11 @@ impl AgentSettings {
             verify_file_changes: config.flag("display.file_mutation_verifier"),
             directory_hints: true,
             file_rules: ContextFileRules::default(),
+            personality: None,
+            effort: None,
+            prefill: Vec::new(),
+            intent_continuation: intent_continuation(config),
+            verify_reminders: verify_reminders(config),
         }
     }
 }
@@ -119,6 +152,37 @@ fn loop_guard(config: &Config) -> LoopGuardSettings {
         warn: limits("warn_after", fallback.warn),
         stop: limits("hard_stop_after", fallback.stop),
     }
+}
+
+fn intent_continuation(config: &Config) -> IntentContinuation {
+    let value = config.get("agent.intent_ack_continuation");
+    let text = value.and_then(Value::as_str).map(str::to_ascii_lowercase);
+    match (value, text.as_deref()) {
+        (Some(Value::Bool(true)), _) | (_, Some("true" | "always" | "yes" | "on")) => {
+            IntentContinuation::Always
+        }
+        (Some(Value::Bool(false)), _) | (_, Some("false" | "never" | "no" | "off")) => {
+            IntentContinuation::Off
+        }
+        (Some(Value::Array(names)), _) => {
+            let names = names.iter().filter_map(Value::as_str);
+            IntentContinuation::Models(names.map(str::to_ascii_lowercase).collect())
+        }
+        _ => IntentContinuation::Auto,
+    }
+}
+
+/// `auto` means none, as every home does that the reference has migrated.
+fn verify_reminders(config: &Config) -> u32 {
+    let value = config.get("agent.verify_on_stop");
+    let text = value.and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let is_on = value.and_then(Value::as_bool).unwrap_or(false)
+        || matches!(text.as_deref(), Some("true" | "yes" | "on" | "1"));
+    if !is_on {
+        return 0;
+    }
+    let most = config.int("agent.max_verify_nudges").unwrap_or(3);
+    u32::try_from(most).unwrap_or(0)
 }
 
 fn positive(config: &Config, key: &str) -> Option<u32> {

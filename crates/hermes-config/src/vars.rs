@@ -150,6 +150,8 @@ vars! {
     HERMES_DUMP_REQUESTS;
     /// Address for the provider `custom` when `model.base_url` is unset.
     CUSTOM_BASE_URL;
+    /// Where Ollama listens, as its own programs read it; `hermes setup` looks there.
+    OLLAMA_HOST;
     /// File of certificates to trust instead of the system's, before `REQUESTS_CA_BUNDLE`.
     HERMES_CA_BUNDLE;
     /// File of certificates to trust instead of the system's, before `SSL_CERT_FILE`.
@@ -178,6 +180,10 @@ vars! {
     VISUAL;
     /// Any value: no colour.
     NO_COLOR;
+    /// Set where there is a desktop: a login opens its page in the browser.
+    DISPLAY;
+    /// Set where there is a desktop: a login opens its page in the browser.
+    WAYLAND_DISPLAY;
     /// Container engine to use: a path, or a name to look up on `PATH`.
     HERMES_DOCKER_BINARY;
     /// Address of the Docker daemon, as for the docker program.

@@ -24,6 +24,8 @@ pub struct HttpSettings {
     pub https_proxy: Option<String>,
     /// Hosts that are reached without a proxy, beside this machine.
     pub no_proxy: Option<String>,
+    /// Whether certificates are not checked; only where the user asks for it.
+    pub trust_any_certificate: bool,
 }
 
 /// The addresses a client is for.
@@ -52,6 +54,7 @@ impl HttpSettings {
             http_proxy: lookup("HTTP_PROXY").or_else(|| all.clone()),
             https_proxy: lookup("HTTPS_PROXY").or(all),
             no_proxy: lookup("NO_PROXY"),
+            trust_any_certificate: false,
         }
     }
 
@@ -68,6 +71,9 @@ impl HttpSettings {
             .tcp_nodelay(true)
             // The environment was read elsewhere, once.
             .no_proxy();
+        if self.trust_any_certificate && scheme == Scheme::Encrypted {
+            return Ok(builder.tls_danger_accept_invalid_certs(true));
+        }
         Ok(match (scheme, &self.ca_bundle) {
             (Scheme::Plain, _) => builder.tls_certs_only([]),
             (Scheme::Encrypted, Some(path)) => builder.tls_certs_only(certificates(path)?),

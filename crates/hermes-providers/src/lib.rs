@@ -5,6 +5,7 @@
 //! a conversation, and never prints.
 
 mod byte_budget;
+mod catalog;
 mod chain;
 mod classify;
 mod context;
@@ -12,6 +13,7 @@ mod endpoint;
 mod error;
 mod http;
 mod lenient_json;
+mod login;
 mod message;
 mod pool;
 mod provider;
@@ -21,13 +23,23 @@ mod response;
 mod route;
 mod server_limits;
 mod setup;
+mod small_image;
 mod wire;
 
-pub use context::ServerRefusal;
+pub use catalog::{
+    LocalServer, LocalServerKind, ModelListCache, ModelQuery, QueryError, find_local_servers,
+    provider_of_key,
+};
+pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
+pub use login::{
+    BrowserLogin, DeviceLogin, DevicePrompt, LoginConnection, LoginError, PORTAL_CLIENT,
+    PORTAL_SCOPE, PORTAL_URL,
+};
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{
-    AuthError, AuthFile, CredentialEntry, CredentialStatus, RemovedLogin, is_usable_secret,
+    AuthError, AuthFile, CredentialEntry, CredentialStatus, LoginPortal, LoginTokens, RemovedLogin,
+    is_usable_secret,
 };
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;

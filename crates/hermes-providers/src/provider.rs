@@ -21,6 +21,10 @@ pub struct RouteInfo {
     pub max_tokens: Option<u32>,
     /// Whether images may be sent, as far as known.
     pub takes_images: bool,
+    /// Whether requests are of the Responses API.
+    pub is_responses: bool,
+    /// Service tier that is asked for, if one is.
+    pub service_tier: Option<String>,
 }
 
 impl RouteInfo {

@@ -47,6 +47,8 @@ named_enum! {
         Approval = "approval",
         /// Describe what a profile is for.
         ProfileDescriber = "profile_describer",
+        /// Describe an image to a model that sees none.
+        Vision = "vision",
     }
 }
 
@@ -56,7 +58,7 @@ impl AuxiliaryTask {
         Duration::from_secs(match self {
             Self::TitleGeneration | Self::Approval => 30,
             Self::GoalJudge | Self::ProfileDescriber => 60,
-            Self::Compression | Self::TriageSpecifier => 120,
+            Self::Compression | Self::TriageSpecifier | Self::Vision => 120,
             Self::KanbanDecomposer => 180,
         })
     }

@@ -30,8 +30,7 @@ pub(crate) struct ServerLimits {
 impl ServerLimits {
     /// A note for the model in place of an image that is not sent; `None` if the image is sent.
     ///
-    /// Images are not scaled down, which would take codecs for every format. The model is told that
-    /// the image is missing and can scale it down with a tool.
+    /// An image is scaled down before; one that cannot be is left out, and the model is told.
     pub(crate) fn omission_note(self, image: &Image, role: Role) -> Option<&'static str> {
         let is_large = match image {
             Image::Data { base64, .. } => base64.len() > MAX_SMALL_IMAGE,

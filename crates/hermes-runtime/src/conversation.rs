@@ -16,12 +16,15 @@ use crate::context::Context;
 use crate::context_window;
 use crate::error::Result;
 use crate::essentials::model_choice;
+use crate::image_input;
 use crate::images;
 use crate::opening::new_session;
 use crate::person::Person;
+use crate::personality;
 use crate::pruning;
 use crate::references::{self, Source};
 use crate::request::ConversationRequest;
+use crate::skills::{self, prompt_text};
 use crate::snapshot;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
@@ -45,6 +48,8 @@ pub struct Conversation {
     /// The place among the open conversations, as long as this one is.
     pub(crate) _slot: Option<SessionSlot>,
     pub(crate) judge: Arc<dyn GoalJudge>,
+    /// Images that go with the next message.
+    pub(crate) attached: Vec<Image>,
     pub(crate) person: Arc<dyn Person>,
 }
 
@@ -52,12 +57,34 @@ impl Conversation {
     /// Runs one turn.
     pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
         let message = self.title.before_turn(&input, !self.agent.is_stored());
+        let mut input = input;
+        input.images.append(&mut self.attached);
+        let input = self.with_visible_images(input);
         let result = self.agent.turn(input, observer);
         if let Some(message) = message {
             self.title.after_turn(message, &result);
         }
         snapshot::write(&self.agent, &self.context);
         result
+    }
+
+    /// The input as the model can see it.
+    fn with_visible_images(&self, input: TurnInput) -> TurnInput {
+        let model = self.agent.provider().route().model;
+        let Some(models) = &self.children.auxiliary else {
+            return input;
+        };
+        if input.images.is_empty() || !image_input::wants_text(self.context.config(), &model) {
+            return input;
+        }
+        image_input::described(
+            input,
+            models,
+            self.tools.interrupt(),
+            self.agent.session_id(),
+            &self.context,
+            &*self.person,
+        )
     }
 
     /// Takes more turns after the first one while the goal of the worker's card is not reached. Gives
@@ -140,6 +167,66 @@ impl Conversation {
         self.children.parent = id.clone();
         self.renew_children();
         Ok(id)
+    }
+
+    /// Goes on in a copy of the session, under a title of its own. Gives the id of the copy.
+    pub fn branch(&mut self, title: Option<&str>) -> Result<SessionId> {
+        let id = SessionId::generate();
+        let new = new_session(
+            &Subject::agent(&self.agent),
+            &self.children,
+            &self.request,
+            &self.tools,
+            &self.context,
+        );
+        self.agent.branch(id.clone(), new)?;
+        if let Some(title) = title {
+            self.agent.set_title(title)?;
+        }
+        self.renew_prompt(&id);
+        self.resumed = None;
+        self.serve_approvals(&id);
+        self.children.parent = id.clone();
+        self.renew_children();
+        Ok(id)
+    }
+
+    /// Sends an image with the next message.
+    pub fn attach(&mut self, image: Image) {
+        self.attached.push(image);
+    }
+
+    /// Reads the settings anew and opens the model again with them.
+    pub fn reload_settings(&mut self) -> Result<()> {
+        self.context = self.context.with_env(self.context.env.clone());
+        let route = self.agent.provider().route();
+        let provider = Some(route.provider.as_str());
+        // An address of one's own has no name that could be chosen.
+        let provider = provider.filter(|name| *name != "custom" && *name != "replay");
+        self.change_model(&route.model, provider)
+    }
+
+    /// What a skill says, as a message with the person's own words behind it; `None` if there is no
+    /// skill of this name.
+    pub fn skill_message(&self, name: &str, words: &str) -> Result<Option<String>> {
+        if !skills::exists(name, &self.context) {
+            return Ok(None);
+        }
+        let found = skills::load(&[name.to_owned()], &self.context)?;
+        let is_remote = self.tools.remote().is_some();
+        let id = self.agent.session_id();
+        let text = prompt_text(&found, id, is_remote, &self.context).unwrap_or_default();
+        Ok(Some(format!("{text}\n\n{words}").trim_end().to_owned()))
+    }
+
+    /// Names and texts of the personalities of the settings.
+    pub fn personalities(&self) -> Vec<(String, String)> {
+        personality::all(&self.context)
+    }
+
+    /// Names of the skills that can be loaded.
+    pub fn skill_names(&self) -> Vec<String> {
+        skills::names(&self.context)
     }
 
     /// Lets another model answer from now on. A model that cannot be opened changes nothing.

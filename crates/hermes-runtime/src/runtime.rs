@@ -21,6 +21,8 @@ use crate::error::Result;
 use crate::essentials::Essentials;
 use crate::opening::{chosen_session, context_in_directory, new_session, offered_tools};
 use crate::person::{Clarifier, Person};
+use crate::personality;
+use crate::prefill;
 use crate::request::ConversationRequest;
 use crate::skills::prompt_text;
 use crate::system_prompt::{self, Subject};
@@ -80,6 +82,8 @@ impl Runtime {
         let settings = AgentSettings {
             directory_hints: !request.ignore_rules && tools.remote().is_none(),
             file_rules: tools.context_file_rules(),
+            personality: personality::configured(&context, &*person),
+            prefill: prefill::load(&context, &*person),
             ..AgentSettings::resolve(context.config(), request.max_turns)
         };
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
@@ -148,6 +152,7 @@ impl Runtime {
             title,
             _slot: slot,
             judge,
+            attached: Vec::new(),
             person,
             context,
         })

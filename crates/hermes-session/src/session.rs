@@ -37,6 +37,8 @@ pub enum SessionEndReason {
     AgentClose,
     /// The user began another session.
     NewSession,
+    /// The conversation goes on in a copy.
+    Branched,
 }
 
 impl SessionEndReason {
@@ -45,6 +47,7 @@ impl SessionEndReason {
         match self {
             Self::AgentClose => "agent_close",
             Self::NewSession => "new_session",
+            Self::Branched => "branched",
         }
     }
 }

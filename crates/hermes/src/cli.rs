@@ -8,6 +8,7 @@ use hermes_config::{Environment, vars};
 use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
 use unicode_width::UnicodeWidthStr;
 
+use crate::commands::setup::AfterSetup;
 use crate::commands::{self, NoArgs, exit, verbs};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -60,6 +61,10 @@ verbs! { Context;
     Auth(commands::auth::Args) => commands::auth::run,
     /// Manage the providers to fall back to when the first one fails
     Fallback(commands::fallback::Args) => commands::fallback::run,
+    /// Set up a provider, a model and a terminal, step by step
+    Setup(commands::setup::Args) => run_setup,
+    /// Log in to a provider
+    Login(commands::auth::LoginArgs) => commands::auth::run_login,
     /// Remove the login and all keys of a provider
     Logout(commands::auth::LogoutArgs) => commands::auth::run_logout,
     /// Show what is configured and what is running
@@ -91,6 +96,14 @@ verbs! { Context;
     /// Steps that scripts and services call
     [hide(true)]
     Internal(commands::internal::Args) => commands::internal::run,
+}
+
+/// `hermes setup`, which may end in a conversation.
+fn run_setup(args: &commands::setup::Args, context: &Context) -> Result<ExitCode> {
+    match commands::setup::run(args, context)? {
+        AfterSetup::Done => Ok(ExitCode::SUCCESS),
+        AfterSetup::Chat(ready) => commands::chat::run_plain(&ready),
+    }
 }
 
 impl Verb {
@@ -161,11 +174,32 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
     if cli.command.as_ref().is_none_or(Verb::needs_home) {
         refuse_non_directory(&selection.location)?;
     }
-    let context = &Context::new(env, system, &selection, printer, Cli::command);
+    let context = &Context::new(env, system, &selection, printer, Cli::command, run_words);
     match cli.command {
         None => commands::chat::run(cli.chat, None, context),
         Some(Verb::Chat(args)) => commands::chat::run(cli.chat, Some(*args), context),
         Some(verb) => verb.run(context),
+    }
+}
+
+/// Runs a command line in a context that is there already, as a slash command does.
+fn run_words(words: &[String], context: &Context) -> Result<ExitCode> {
+    let full = std::iter::once("hermes").chain(words.iter().map(String::as_str));
+    let parsed = Cli::command()
+        .try_get_matches_from(full)
+        .and_then(|m| Cli::from_arg_matches(&m));
+    match parsed {
+        Ok(Cli {
+            command: Some(verb),
+            ..
+        }) => verb.run(context),
+        Ok(_) => Ok(ExitCode::from(2)),
+        Err(error) => {
+            context
+                .printer
+                .err(&with_short_usage(&error.render().to_string()))?;
+            Ok(ExitCode::from(2))
+        }
     }
 }
 

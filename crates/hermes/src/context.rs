@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
+use std::process::ExitCode;
 
 use hermes_config::Environment;
 use hermes_config::settings::{FileState, Problem, ProblemReporter, changes_security};
@@ -24,7 +25,12 @@ pub(crate) struct Context {
     pub(crate) printer: Printer,
     /// Builds the tree of commands, for help, completions and generated pages.
     pub(crate) command_tree: fn() -> clap::Command,
+    /// Runs a command line of the program in this context.
+    pub(crate) run_words: RunWords,
 }
+
+/// Runs the words of a command line, without the name of the program.
+pub(crate) type RunWords = fn(&[String], &Context) -> Result<ExitCode>;
 
 impl Deref for Context {
     type Target = hermes_runtime::Context;
@@ -42,6 +48,7 @@ impl Context {
         selection: &Selection,
         printer: Printer,
         command_tree: fn() -> clap::Command,
+        run_words: RunWords,
     ) -> Self {
         let reporter = ProblemReporter::new(move |problem| warn_about(printer, problem));
         let runtime = hermes_runtime::Context::new(env, system, selection, program());
@@ -50,6 +57,7 @@ impl Context {
             reporter,
             printer,
             command_tree,
+            run_words,
         }
     }
 

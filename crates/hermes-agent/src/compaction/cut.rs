@@ -209,12 +209,9 @@ mod tests {
 
     fn of(window: u64, max_tokens: Option<u32>) -> u64 {
         let route = RouteInfo {
-            provider: String::new(),
-            model: String::new(),
-            base_url: String::new(),
             context_length: window,
             max_tokens,
-            takes_images: false,
+            ..RouteInfo::default()
         };
         threshold(&CompactionSettings::default(), &route)
     }

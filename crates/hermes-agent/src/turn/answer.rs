@@ -8,6 +8,7 @@ use hermes_session::{MessageRole, SessionMessage};
 use super::attempts;
 use super::machine::{NextStep, Turn};
 use super::result::{ExitReason, TurnFailure};
+use super::stopping_early::GO_ON;
 use crate::Result;
 use crate::observer::TurnEvent;
 
@@ -46,6 +47,16 @@ impl Turn<'_> {
         if let Some(reminder) = check.and_then(|check| check.reminder()) {
             self.store_user(SessionMessage::user(reminder))?;
             return Ok(NextStep::Request);
+        }
+        if response.finish != FinishReason::ContentFilter {
+            if self.only_announces(&text) {
+                self.store_user(SessionMessage::user(GO_ON))?;
+                return Ok(NextStep::Request);
+            }
+            if let Some(reminder) = self.check_reminder() {
+                self.store_user(SessionMessage::user(reminder))?;
+                return Ok(NextStep::Request);
+            }
         }
         let text = text.trim().to_owned();
         let reason = ExitReason::TextResponse(response.finish.name());

@@ -225,14 +225,20 @@ impl Turn<'_> {
                 "result_bytes": one.text.len(),
                 "status": if failed { "error" } else { "ok" },
             }));
+            let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
+            if let (Some(command), Some(result)) = (arguments.get("command"), &one.value) {
+                self.code_changes
+                    .ran(command.as_str().unwrap_or_default(), result);
+            }
             if name != "write_file" && name != "patch" {
                 continue;
             }
-            let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
             for path in changed_paths(&arguments) {
                 self.unwritten.retain(|other| *other != path);
                 if failed {
                     self.unwritten.push(path);
+                } else {
+                    self.code_changes.changed(&path);
                 }
             }
         }

@@ -10,6 +10,7 @@ use hermes_session::{ConversationStep, MessageContent, SessionMessage, UsageReco
 use serde_json::Value;
 
 use super::attempts::Attempts;
+use super::code_changes::CodeChanges;
 use super::input::TurnInput;
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
 use crate::Result;
@@ -91,6 +92,9 @@ pub(super) struct Turn<'a> {
     /// Files whose last change failed.
     pub(super) unwritten: Vec<String>,
     pub(super) tool_trace: Vec<Value>,
+    pub(super) code_changes: CodeChanges,
+    /// Whether the model was told to do what it announced.
+    pub(super) went_on: bool,
     pub(super) reasoning: Reasoning,
     api_calls: u64,
     usage: TokenUsage,
@@ -115,6 +119,8 @@ impl Agent {
             prior_text: None,
             unwritten: Vec::new(),
             tool_trace: Vec::new(),
+            code_changes: CodeChanges::default(),
+            went_on: false,
             reasoning: Reasoning::default(),
             api_calls: 0,
             usage: TokenUsage::default(),
@@ -214,15 +220,22 @@ impl Turn<'_> {
     pub(super) fn request(&self) -> ModelRequest {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
-        let messages = messages.chain(self.tail.iter().cloned()).collect();
-        let system = match &self.agent.settings.ephemeral_prompt {
-            Some(more) => Arc::from(format!("{}\n\n{more}", self.agent.system)),
-            None => Arc::clone(&self.agent.system),
+        let messages = messages.chain(self.tail.iter().cloned());
+        let prefill = self.agent.settings.prefill.iter().cloned();
+        let messages = prefill.chain(messages).collect();
+        let settings = &self.agent.settings;
+        let more = [&settings.ephemeral_prompt, &settings.personality];
+        let more: Vec<&str> = more.into_iter().flatten().map(String::as_str).collect();
+        let system = if more.is_empty() {
+            Arc::clone(&self.agent.system)
+        } else {
+            Arc::from(format!("{}\n\n{}", self.agent.system, more.join("\n\n")))
         };
         let mut request = ModelRequest::new(system, sendable(messages));
         if !self.without_tools {
             request.tools = Arc::clone(&self.agent.tools);
         }
+        request.effort = self.agent.settings.effort;
         request.session_id = Some(self.agent.session.to_string());
         request.max_tokens = match (self.max_tokens, self.room) {
             (Some(cap), Some(room)) => Some(cap.min(room)),

@@ -5,10 +5,12 @@
 mod answer;
 mod attempts;
 mod calls;
+mod code_changes;
 mod input;
 mod machine;
 mod recover;
 mod result;
+mod stopping_early;
 
 pub use input::TurnInput;
 pub use result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};

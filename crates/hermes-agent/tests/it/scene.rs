@@ -104,6 +104,7 @@ impl Provider for Fake {
             context_length: self.window,
             max_tokens: self.max_tokens,
             takes_images: true,
+            ..RouteInfo::default()
         }
     }
 }

@@ -88,6 +88,8 @@ struct RequestProgress {
     rate_limited: u32,
     reconnected: bool,
     history: Vec<String>,
+    /// A new token was asked for.
+    renewed: bool,
 }
 
 impl Chain {
@@ -306,6 +308,14 @@ impl Chain {
     ) -> Option<ProviderError> {
         if error.class == ErrorClass::RateLimit {
             progress.rate_limited += 1;
+        }
+        let mut lease = lease;
+        // A login may have ended before its time; a new token is asked for once.
+        if error.status == Some(401)
+            && !std::mem::replace(&mut progress.renewed, true)
+            && lease.as_mut().is_some_and(Lease::renew)
+        {
+            return None;
         }
         let state = AttemptState {
             attempt: progress.attempt,

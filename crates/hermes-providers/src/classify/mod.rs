@@ -18,6 +18,11 @@ use crate::http::Head;
 use phrases::any;
 use report::ErrorReport;
 
+/// What an error response says, in one line.
+pub(crate) fn error_message(body: &str) -> String {
+    ErrorReport::of_body(body).message
+}
+
 /// Size of the refused request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestSize {

@@ -1,20 +1,19 @@
 //! Asks a server about its models: one request, in parallel to the first question.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
-use hermes_proc::Wake;
 use hermes_secret::SecretString;
 use serde_json::{Value, json};
 
+use super::family::family_window;
+use super::listed_model::ListedModel;
+use crate::classify::error_message;
 use crate::classify::limits::PLAUSIBLE_WINDOW;
-use crate::http::{HttpRequest, Method, Next, Transport};
+use crate::http::{HttpRequest, Method, Transport, whole_answer};
 use crate::lenient_json::parse_lenient;
 use crate::route::{Route, is_host};
 use crate::wire::tokens;
-
-/// Largest list of models that is read.
-const MAX_BYTES: usize = 8 << 20;
 
 /// Timeout of one metadata request to a local server.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -143,9 +142,9 @@ impl ModelServer<'_> {
         }
     }
 
-    /// The names of the models, for a person who wants to know whether the server answers and takes
-    /// the key.
-    pub(crate) fn names(&self) -> Result<Vec<String>, ServerRefusal> {
+    /// The models, for a person who wants to know whether the server answers and takes the key, or to
+    /// choose one.
+    pub(crate) fn list(&self) -> Result<Vec<ListedModel>, ServerRefusal> {
         // The list of this vendor is open to everybody; this address is not.
         if is_host(&self.route.host, "openrouter.ai") && self.key.is_some() {
             self.ask(
@@ -154,18 +153,25 @@ impl ModelServer<'_> {
             )?;
         }
         let models = self.ask(self.route.model_list())?;
-        let name = |model: &Value| {
-            let id = model["id"].as_str().or_else(|| model["name"].as_str());
-            id.map(str::to_owned)
-        };
-        Ok(model_list(&models).iter().filter_map(name).collect())
+        Ok(listed_models(&models))
     }
 
     fn ask(&self, url: String) -> Result<Value, ServerRefusal> {
         match self.exchange(Method::GET, url, String::new(), self.timeout) {
-            Ok((200, text)) => Ok(parse_lenient(&text).unwrap_or(Value::Null)),
-            Ok((status, _)) => Err(ServerRefusal::Status(status)),
+            Ok((200, text)) => parse_lenient(&text).ok_or(ServerRefusal::NotJson),
+            Ok((status, text)) => Err(ServerRefusal::Status {
+                status,
+                message: self.without_key(error_message(&text)),
+            }),
             Err(reason) => Err(ServerRefusal::Unreachable(reason)),
+        }
+    }
+
+    /// A server may repeat the key in what it says about it.
+    fn without_key(&self, message: String) -> String {
+        match self.key {
+            Some(key) => message.replace(key.expose(), "***"),
+            None => message,
         }
     }
 
@@ -190,33 +196,20 @@ impl ModelServer<'_> {
             headers,
             body: Bytes::from(body),
         };
-        let exchange = self.transport.send(request)?;
-        // Nobody interrupts this request; it ends by its timeout.
-        let never = Wake::new().map_err(|error| error.to_string())?;
-        let deadline = Instant::now() + timeout;
-        let (mut status, mut bytes) = (0, Vec::new());
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match exchange.next(&never, left) {
-                Next::Head(head) => status = head.status,
-                Next::Chunk(more) if bytes.len() + more.len() <= MAX_BYTES => {
-                    bytes.extend_from_slice(&more);
-                }
-                Next::Chunk(_) => return Err("the answer is too large".to_owned()),
-                Next::End => return Ok((status, String::from_utf8_lossy(&bytes).into_owned())),
-                Next::Failed(reason) | Next::Redirected(reason) => return Err(reason),
-                Next::Interrupted | Next::Quiet => {
-                    return Err(format!("no answer within {} s", timeout.as_secs()));
-                }
-            }
-        }
+        whole_answer(&self.transport.send(request)?, timeout)
     }
 }
 
 /// Why a server did not list its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerRefusal {
-    Status(u16),
+    Status {
+        status: u16,
+        /// What the server says about it: one line without the key.
+        message: String,
+    },
+    /// The answer is something else, such as the page of a proxy.
+    NotJson,
     /// There was no answer, and why.
     Unreachable(String),
 }
@@ -235,6 +228,18 @@ fn lm_studio_window(models: &Value, wanted: &str) -> Option<u64> {
         .or_else(|| listed["loaded_context_length"].as_u64())
         .or_else(|| listed["max_context_length"].as_u64())?;
     PLAUSIBLE_WINDOW.contains(&tokens).then_some(tokens)
+}
+
+/// The models of a server's list.
+pub(crate) fn listed_models(models: &Value) -> Vec<ListedModel> {
+    model_list(models)
+        .iter()
+        .filter_map(|model| {
+            let mut listed = ListedModel::read(model, window_of(model, 0))?;
+            listed.window = listed.window.or_else(|| family_window(&listed.name));
+            Some(listed)
+        })
+        .collect()
 }
 
 fn model_list(models: &Value) -> &[Value] {

@@ -21,6 +21,7 @@ use crate::request::ModelRequest;
 use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent};
 use crate::route::{ApiMode, Route, is_host};
 use crate::server_limits::ServerLimits;
+use crate::small_image::SmallImages;
 use crate::wire::{ANTHROPIC_BETAS, CollectedAnswer, encode};
 
 /// Timeout for the list of models.
@@ -34,6 +35,7 @@ pub(crate) struct Endpoint {
     pub(crate) route: Route,
     transport: Arc<Transport>,
     limits: Mutex<ServerLimits>,
+    small_images: SmallImages,
     window: AtomicU64,
     /// The window to send to Ollama; zero for other servers.
     ollama_window: AtomicU64,
@@ -52,6 +54,7 @@ impl Endpoint {
             route,
             transport,
             limits: Mutex::default(),
+            small_images: SmallImages::default(),
             window: AtomicU64::new(stated.window),
             ollama_window: AtomicU64::new(if stated.is_ollama { stated.window } else { 0 }),
             dump,
@@ -72,6 +75,11 @@ impl Endpoint {
             context_length: self.window(),
             max_tokens: self.route.max_tokens,
             takes_images: !self.lock().no_images,
+            is_responses: self.route.mode == ApiMode::Responses,
+            service_tier: self.route.extra_body.get("service_tier").and_then(|tier| {
+                let tier = tier.as_str()?;
+                Some(tier.to_owned())
+            }),
         }
     }
 
@@ -127,6 +135,13 @@ impl Endpoint {
             tokens: request.estimated_tokens(),
             messages: request.messages.len(),
             window: self.window(),
+        };
+        let shrunk;
+        let request = if limits.small_images {
+            shrunk = self.small_images.in_request(request);
+            &shrunk
+        } else {
+            request
         };
         let mut body = encode(&self.route, request, limits, size.window);
         let ollama_window = self.ollama_window.load(Ordering::Relaxed);

@@ -6,6 +6,8 @@
 mod exchange;
 mod redirect;
 mod transport;
+mod whole;
 
 pub(crate) use exchange::{Exchange, Head, Next};
 pub(crate) use transport::{HttpRequest, Method, Transport};
+pub(crate) use whole::whole_answer;

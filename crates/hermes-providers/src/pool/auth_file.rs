@@ -4,11 +4,14 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use hermes_fs::{FileLock, LockOptions};
+use hermes_secret::SecretString;
 use serde_json::{Map, Value, json};
 
 use super::credential::CredentialEntry;
+use super::login_tokens::LoginTokens;
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 4 << 20;
@@ -120,6 +123,54 @@ impl AuthFile {
         }))
     }
 
+    /// Stores a login as the one in use, in place of an earlier one of the same provider.
+    pub fn log_in(&self, provider: &str, login: &CredentialEntry) -> Result<(), AuthError> {
+        let lock = self.path.with_file_name("auth.lock");
+        let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
+        let mut document = self.load()?;
+        let mut entries = entries_of(&document, provider);
+        entries.retain(|entry| entry.source() != login.source());
+        entries.insert(0, login.clone());
+        let values = entries.iter().map(CredentialEntry::to_value).collect();
+        put(&mut document, provider, values);
+        put_login(&mut document, provider, login);
+        document.insert("active_provider".to_owned(), json!(provider));
+        self.save(&document)
+    }
+
+    /// Renews the tokens of a login, under the lock: a refresh token works once. Gives the entry as it is afterwards; `None` if it is gone.
+    pub(super) fn renew_login(
+        &self,
+        provider: &str,
+        stale: &CredentialEntry,
+        refresh: impl FnOnce(&CredentialEntry, &SecretString) -> Result<LoginTokens, String>,
+    ) -> Result<Option<CredentialEntry>, String> {
+        let lock = self.path.with_file_name("auth.lock");
+        let text = |error: AuthError| error.to_string();
+        let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))
+            .map_err(|error| error.to_string())?;
+        let mut document = self.load().map_err(text)?;
+        let mut entries = entries_of(&document, provider);
+        let found = entries.iter_mut().find(|entry| entry.id() == stale.id());
+        let Some(entry) = found else {
+            return Ok(None);
+        };
+        // Another process has been faster.
+        if entry.secret() != stale.secret() && !entry.is_expiring(SystemTime::now()) {
+            return Ok(Some(entry.clone()));
+        }
+        let Some(token) = entry.refresh_token() else {
+            return Err("the login has expired".to_owned());
+        };
+        entry.renew(&refresh(entry, &token)?);
+        let renewed = entry.clone();
+        let values = entries.iter().map(CredentialEntry::to_value).collect();
+        put(&mut document, provider, values);
+        put_login(&mut document, provider, &renewed);
+        self.save(&document).map_err(text)?;
+        Ok(Some(renewed))
+    }
+
     /// The provider of the current login.
     pub fn active_provider(&self) -> Result<Option<String>, AuthError> {
         let document = self.load()?;
@@ -165,6 +216,19 @@ fn entries_of(document: &Map<String, Value>, provider: &str) -> Vec<CredentialEn
     entries
 }
 
+/// The login as the reference looks for it.
+fn put_login(document: &mut Map<String, Value>, provider: &str, login: &CredentialEntry) {
+    let mut state = login.to_value();
+    if let Some(url) = login.base_url() {
+        state["inference_base_url"] = json!(url);
+    }
+    let logins = document.entry("providers").or_insert(json!({}));
+    if !logins.is_object() {
+        *logins = json!({});
+    }
+    logins[provider] = state;
+}
+
 fn put(document: &mut Map<String, Value>, provider: &str, entries: Vec<Value>) {
     document.entry("version").or_insert(json!(1));
     document.entry("providers").or_insert(json!({}));
@@ -201,8 +265,6 @@ impl CredentialEntry {
 #[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-
-    use hermes_secret::SecretString;
 
     use super::*;
 

@@ -5,11 +5,29 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hermes_secret::SecretString;
 use serde_json::{Map, Value, json};
 
+use super::login_tokens::LoginTokens;
 use crate::error::{ErrorClass, ProviderFailure};
 
 /// How long a key is not used if no reset time was stated: after a rejected key, and otherwise.
 const COOL_DOWN_AFTER_REJECTION: Duration = Duration::from_mins(5);
 const COOL_DOWN: Duration = Duration::from_hours(1);
+
+/// A token that expires within this time is renewed before it is used.
+const REFRESH_BEFORE: Duration = Duration::from_mins(2);
+
+/// The source of a login, as the reference names it.
+pub(super) const LOGIN_SOURCE: &str = "device_code";
+
+/// The server of a login.
+#[derive(Debug, Clone)]
+pub struct LoginPortal {
+    pub url: String,
+    pub client_id: String,
+    /// Address of the API that the tokens are for, if it is not the provider's own.
+    pub inference_url: Option<String>,
+    /// Whether its certificate is not checked.
+    pub insecure: bool,
+}
 
 /// Whether a key can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +80,67 @@ impl CredentialEntry {
         entry.reset();
         entry.set("request_count", json!(0));
         entry
+    }
+
+    /// A login: tokens that expire, and where new ones come from.
+    pub fn login(id: String, label: &str, tokens: &LoginTokens, portal: &LoginPortal) -> Self {
+        let mut entry = Self::record(id, label, LOGIN_SOURCE, 0);
+        entry.set("auth_type", json!("oauth"));
+        entry.set("portal_base_url", json!(portal.url));
+        entry.set("client_id", json!(portal.client_id));
+        entry.set(
+            "tls",
+            json!({"insecure": portal.insecure, "ca_bundle": null}),
+        );
+        entry.set("token_type", json!("Bearer"));
+        if let Some(url) = &portal.inference_url {
+            entry.set("base_url", json!(url));
+        }
+        entry.renew(tokens);
+        entry
+    }
+
+    /// Replaces the tokens of a login.
+    pub(super) fn renew(&mut self, tokens: &LoginTokens) {
+        self.set("access_token", json!(tokens.access.expose()));
+        if let Some(token) = &tokens.refresh {
+            self.set("refresh_token", json!(token.expose()));
+        }
+        if let Some(scope) = &tokens.scope {
+            self.set("scope", json!(scope));
+        }
+        let at = jiff::Timestamp::try_from(tokens.expires_at).ok();
+        self.set("expires_at", json!(at.map(|at| at.to_string())));
+        self.reset();
+    }
+
+    /// Whether this is a login whose token has expired or is about to.
+    pub(super) fn is_expiring(&self, now: SystemTime) -> bool {
+        let expires = self.0.get("expires_at").and_then(moment);
+        self.auth_type() == "oauth" && expires.is_some_and(|at| at <= now + REFRESH_BEFORE)
+    }
+
+    /// The token that new ones are asked for with.
+    pub(super) fn refresh_token(&self) -> Option<SecretString> {
+        let token = self.text("refresh_token");
+        (!token.is_empty()).then(|| SecretString::new(token))
+    }
+
+    /// The server that issued the tokens of a login.
+    pub(crate) fn portal_url(&self) -> Option<&str> {
+        Some(self.text("portal_base_url")).filter(|url| !url.is_empty())
+    }
+
+    /// The client that logged in.
+    pub(crate) fn client_id(&self) -> Option<&str> {
+        Some(self.text("client_id")).filter(|id| !id.is_empty())
+    }
+
+    /// Whether the login was made without checking certificates.
+    pub(crate) fn trusts_any_certificate(&self) -> bool {
+        let tls = self.0.get("tls");
+        tls.and_then(|tls| tls["insecure"].as_bool())
+            .unwrap_or(false)
     }
 
     pub(super) fn from_value(value: &Value) -> Option<Self> {

@@ -8,6 +8,7 @@ use hermes_secret::SecretString;
 use super::auth_file::AuthFile;
 use super::credential::{CredentialEntry, CredentialStatus};
 use super::strategy::{KeyCandidate, Strategy};
+use super::token_refresher::TokenRefresher;
 use crate::error::ProviderFailure;
 
 /// The keys of one route.
@@ -17,6 +18,8 @@ pub(crate) struct KeyRing {
     /// run only.
     stored: Option<(AuthFile, String)>,
     strategy: Strategy,
+    /// Who renews the tokens of logins.
+    refresher: Option<Arc<dyn TokenRefresher>>,
     state: Mutex<RingState>,
 }
 
@@ -52,7 +55,7 @@ impl KeyRing {
         strategy: Strategy,
         stored: Option<(AuthFile, String)>,
     ) -> Arc<Self> {
-        Self::with_inherited(keys, Vec::new(), strategy, stored)
+        Self::with_inherited(keys, Vec::new(), strategy, stored, None)
     }
 
     /// The same with more keys at the end, whose records are in another file and stay there.
@@ -61,6 +64,7 @@ impl KeyRing {
         inherited: Vec<(SecretString, CredentialEntry, AuthFile)>,
         strategy: Strategy,
         stored: Option<(AuthFile, String)>,
+        refresher: Option<Arc<dyn TokenRefresher>>,
     ) -> Arc<Self> {
         let own = keys.into_iter();
         let own = own.map(|(secret, entry)| (secret, entry, None));
@@ -75,6 +79,7 @@ impl KeyRing {
         Arc::new(Self {
             stored,
             strategy,
+            refresher,
             state: Mutex::new(RingState {
                 slots: slots.collect(),
                 last: None,
@@ -88,8 +93,22 @@ impl KeyRing {
     }
 
     /// The next usable key. A single key is returned even if exhausted: there is no alternative.
+    /// The token of a login that is about to expire is renewed first.
     pub(crate) fn lease(self: &Arc<Self>) -> Option<Lease> {
         let now = SystemTime::now();
+        let mut lease = self.next(now)?;
+        let is_expiring = {
+            let state = self.lock();
+            let slot = state.slots.get(lease.at);
+            slot.is_some_and(|slot| slot.entry.is_expiring(now))
+        };
+        if is_expiring {
+            lease.renew();
+        }
+        Some(lease)
+    }
+
+    fn next(self: &Arc<Self>, now: SystemTime) -> Option<Lease> {
         let mut state = self.lock();
         let single = state.slots.len() == 1;
         let candidates: Vec<KeyCandidate> = state
@@ -128,6 +147,43 @@ impl KeyRing {
 }
 
 impl Lease {
+    /// Renews the token of a login. Gives whether there is a new one.
+    pub(crate) fn renew(&mut self) -> bool {
+        let (Some(refresher), Some((file, provider))) = (&self.ring.refresher, &self.ring.stored)
+        else {
+            return false;
+        };
+        let found = {
+            let state = self.ring.lock();
+            let slot = state.slots.get(self.at);
+            slot.map(|slot| (slot.entry.clone(), slot.owner.clone()))
+        };
+        let Some((entry, owner)) = found.filter(|(entry, _)| entry.auth_type() == "oauth") else {
+            return false;
+        };
+        let file = owner.as_ref().unwrap_or(file);
+        let renewed = file.renew_login(provider, &entry, |entry, token| {
+            refresher.refresh(entry, token)
+        });
+        let secret = match renewed {
+            Ok(Some(renewed)) => renewed.secret().map(|secret| (renewed, secret)),
+            Ok(None) => None,
+            Err(reason) => {
+                tracing::warn!("could not renew the login at {provider}: {reason}");
+                None
+            }
+        };
+        let Some((renewed, secret)) = secret else {
+            return false;
+        };
+        if let Some(slot) = self.ring.lock().slots.get_mut(self.at) {
+            slot.entry = renewed;
+            slot.secret = secret.clone();
+        }
+        self.secret = secret;
+        true
+    }
+
     /// Marks the key as exhausted, for other processes too. Returns whether another key is usable.
     pub(crate) fn exhaust(&self, failure: &ProviderFailure) -> bool {
         let now = SystemTime::now();

@@ -3,12 +3,16 @@
 mod auth_file;
 mod credential;
 mod key_ring;
+mod login_tokens;
 mod strategy;
+mod token_refresher;
 
 pub use auth_file::{AuthError, AuthFile, RemovedLogin};
-pub use credential::{CredentialEntry, CredentialStatus};
+pub use credential::{CredentialEntry, CredentialStatus, LoginPortal};
 pub(crate) use key_ring::{KeyRing, Lease};
+pub use login_tokens::LoginTokens;
 pub(crate) use strategy::Strategy;
+pub(crate) use token_refresher::TokenRefresher;
 
 /// Whether a text can be a key: long enough and not a placeholder.
 pub fn is_usable_secret(text: &str) -> bool {

@@ -143,6 +143,7 @@ impl Provider for Replay {
             context_length: self.script.context_length.unwrap_or(256_000),
             max_tokens: None,
             takes_images: true,
+            ..RouteInfo::default()
         }
     }
 }

@@ -83,7 +83,10 @@ impl RouteCheck {
             key: lease.as_ref().map(|lease| &lease.secret),
             timeout: ONLINE_TIMEOUT,
         };
-        Some(server.names())
+        Some(server.list().map(|models| {
+            let names = models.into_iter().map(|model| model.name);
+            names.collect()
+        }))
     }
 }
 

@@ -37,7 +37,7 @@ impl OpenError {
     pub fn hint(&self) -> String {
         match self {
             Self::NothingConfigured => {
-                "add a key with `hermes auth add PROVIDER`, then choose a model with `hermes model NAME`".to_owned()
+                "run `hermes setup`, or add a key with `hermes auth add PROVIDER` and choose a model with `hermes model NAME`".to_owned()
             }
             Self::UnknownProvider { .. } => {
                 "list the providers with `hermes model --list`".to_owned()

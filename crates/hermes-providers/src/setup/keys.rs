@@ -9,8 +9,12 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::registry::Builtin;
-use crate::pool::{AuthFile, CredentialEntry, KeyRing, Strategy, is_usable_secret};
+use crate::login::PortalRefresher;
+use crate::pool::{AuthFile, CredentialEntry, KeyRing, Strategy, TokenRefresher, is_usable_secret};
 use crate::route::{host_of, is_host, vendor_variable};
+
+/// The provider whose logins can be renewed here.
+pub(super) const LOGIN_PROVIDER: &str = "nous";
 
 /// The source of a known provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +100,18 @@ pub(super) fn of_custom(
     ring(config, pool_key, host, found, pool_key != "custom")
 }
 
+/// The address that the login of a provider is for, if it is not the provider's own.
+pub(super) fn login_address(config: &Config, provider: &str) -> Option<String> {
+    if provider != LOGIN_PROVIDER {
+        return None;
+    }
+    let entries = AuthFile::of_home(&config.sources().home)
+        .entries(provider)
+        .ok()?;
+    let login = entries.iter().find(|entry| entry.auth_type() == "oauth")?;
+    login.base_url().map(str::to_owned)
+}
+
 /// A key from the command line, for this run only.
 pub(super) fn of_flag(key: SecretString) -> Arc<KeyRing> {
     let entry = CredentialEntry::record("000000".to_owned(), "flag", "flag", 0);
@@ -124,7 +140,7 @@ fn ring(
             None => allows_unbound,
         });
         usable
-            .filter(|entry| entry.auth_type() == "api_key")
+            .filter(|entry| entry.auth_type() == "api_key" || pool_key == LOGIN_PROVIDER)
             .filter_map(|entry| Some((entry.secret()?, entry.clone())))
             .collect()
     };
@@ -162,7 +178,10 @@ fn ring(
         }
     }
     let stored = Some((file, pool_key.to_owned()));
-    KeyRing::with_inherited(keys, inherited, strategy, stored)
+    let has_login = keys.iter().any(|(_, entry)| entry.auth_type() == "oauth");
+    let refresher =
+        has_login.then(|| -> Arc<dyn TokenRefresher> { Arc::new(PortalRefresher::new(config)) });
+    KeyRing::with_inherited(keys, inherited, strategy, stored, refresher)
 }
 
 /// The home of the default profile, if its keys serve this profile as well.

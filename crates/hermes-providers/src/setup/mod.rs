@@ -11,6 +11,7 @@ mod model_vendor;
 mod open;
 mod overrides;
 mod pools;
+mod query_route;
 mod registry;
 mod resolve;
 
@@ -21,4 +22,6 @@ pub use fallback::{FallbackEntry, fallback_entries, fallback_problem};
 pub use open::open;
 pub use overrides::ModelOverrides;
 pub use pools::{PoolName, keys_in_variables};
+pub(crate) use query_route::QueryRoute;
 pub use registry::{BUILTINS, Builtin, builtin};
+pub(crate) use resolve::variable;

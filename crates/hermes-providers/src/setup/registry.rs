@@ -90,6 +90,8 @@ pub const BUILTINS: &[Builtin] = builtins! {
         ["UPSTAGE_API_KEY"], "UPSTAGE_BASE_URL";
     "ollama-cloud" => Chat, "https://ollama.com/v1",
         ["OLLAMA_API_KEY"], "OLLAMA_BASE_URL";
+    "nous" | "nous-portal" => Chat, "https://inference-api.nousresearch.com/v1",
+        ["NOUS_API_KEY"], "NOUS_INFERENCE_BASE_URL";
     "lmstudio" => Chat, "http://127.0.0.1:1234/v1",
         ["LM_API_KEY"], "LM_BASE_URL";
 };

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::custom::{CustomEndpoint, NamedProvider};
 use super::error::OpenError;
 use super::keys::{self, AddressSource, GivenKey};
-use super::registry::{BUILTINS, Builtin};
-use crate::pool::KeyRing;
+use super::registry::{BUILTINS, Builtin, builtin};
+use crate::pool::{AuthFile, KeyRing};
 use crate::request::Effort;
 use crate::route::{Address, ApiMode, EffortStyle, Route, Timeouts, is_host, is_local};
 
@@ -67,8 +67,11 @@ fn block_url(config: &Config, choice: &RouteChoice) -> Option<String> {
 
 /// The first provider with a usable key.
 fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
-    BUILTINS
-        .iter()
+    let login = AuthFile::of_home(&config.sources().home).active_provider();
+    let login = login.ok().flatten().and_then(|id| builtin(&id));
+    login
+        .into_iter()
+        .chain(BUILTINS)
         .filter(|one| !one.key_is_optional())
         .find(|one| has_key(config, one))
         .ok_or(OpenError::NothingConfigured)
@@ -76,7 +79,9 @@ fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
 
 /// Whether a built-in provider has a key at its own address.
 pub(super) fn has_key(config: &Config, one: &Builtin) -> bool {
-    let Some(address) = Address::parse(one.base_url) else {
+    let of_login = keys::login_address(config, one.id);
+    let url = of_login.as_deref().unwrap_or(one.base_url);
+    let Some(address) = Address::parse(url) else {
         return false;
     };
     let given = GivenKey::default();
@@ -92,7 +97,11 @@ fn known(
     let (url, source) = chosen_url(config, choice)
         .map(|url| (url, AddressSource::Settings))
         .or_else(|| from_variable().map(|url| (url, AddressSource::Variable)))
-        .unwrap_or_else(|| (found.base_url.to_owned(), AddressSource::Table));
+        .unwrap_or_else(|| {
+            let of_login = keys::login_address(config, found.id);
+            let url = of_login.unwrap_or_else(|| found.base_url.to_owned());
+            (url, AddressSource::Table)
+        });
     let mut address = parse_address(&url)?;
     // Only the chat format of Gemini is supported, below its native one.
     if found.id == "gemini" && address.base_url.ends_with("/v1beta") {
@@ -202,6 +211,12 @@ impl RouteDraft<'_> {
         if is_host(&host, "openrouter.ai") {
             add_openrouter(config, &mut extra_body, &mut headers);
         }
+        let tier = service_tier(config.text("agent.service_tier"));
+        if let Some(tier) =
+            tier.filter(|_| self.provider == "openai-api" || is_host(&host, "openai.com"))
+        {
+            extra_body.insert("service_tier".to_owned(), json!(tier));
+        }
         if let Some(context) = from_block("model.ollama_num_ctx") {
             extra_body.insert("options".to_owned(), json!({"num_ctx": context}));
         }
@@ -263,8 +278,15 @@ fn chosen_model(config: &Config, choice: &RouteChoice) -> Option<String> {
     choice.model.clone().or_else(block)
 }
 
+impl Builtin {
+    /// The address of the API: that of the variable, or the provider's own.
+    pub fn address(&self, config: &Config) -> String {
+        variable(config, self.url_variable).unwrap_or_else(|| self.base_url.to_owned())
+    }
+}
+
 /// A variable of the process or of `.env`.
-pub(super) fn variable(config: &Config, name: &str) -> Option<String> {
+pub(crate) fn variable(config: &Config, name: &str) -> Option<String> {
     let value = config
         .sources()
         .env
@@ -272,6 +294,15 @@ pub(super) fn variable(config: &Config, name: &str) -> Option<String> {
         .filter(|value| !value.trim().is_empty())
         .or_else(|| config.dotenv().get(name))?;
     Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+/// The tier that a setting asks for. Only OpenAI has tiers; others refuse the field.
+fn service_tier(text: &str) -> Option<&'static str> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "fast" | "priority" | "on" => Some("priority"),
+        "flex" => Some("flex"),
+        _ => None,
+    }
 }
 
 fn default_cap(provider: &str) -> Option<u64> {

@@ -28,6 +28,32 @@ enum Absence {
     Unreadable(hermes_fs::Error),
 }
 
+/// Whether there is a skill of this name, usable or not.
+pub(crate) fn exists(name: &str, context: &Context) -> bool {
+    !matches!(
+        find(name.trim(), &roots(context), context),
+        Err(Absence::Unknown)
+    )
+}
+
+/// The names of all skills, sorted.
+pub(crate) fn names(context: &Context) -> Vec<String> {
+    let mut names: Vec<String> = BUILT_IN
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    for root in roots(context) {
+        each_skill_below(&root.directory, &mut |directory| {
+            let name = directory.file_name().and_then(|name| name.to_str());
+            names.extend(name.map(str::to_owned));
+            true
+        });
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// The skills of these names, each once. If one cannot be had, none is.
 pub(crate) fn load(names: &[String], context: &Context) -> Result<Vec<Skill>> {
     let roots = roots(context);

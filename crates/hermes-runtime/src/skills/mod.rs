@@ -3,7 +3,7 @@
 mod find;
 mod text;
 
-pub(crate) use find::load;
+pub(crate) use find::{exists, load, names};
 pub(crate) use text::prompt_text;
 
 use std::path::PathBuf;

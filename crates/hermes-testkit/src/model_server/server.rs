@@ -69,8 +69,18 @@ impl ModelServer {
     /// Answers another path, such as `/v1/models`.
     #[must_use]
     pub fn with(self, path: &str, answer: ScriptedAnswer) -> Self {
+        self.with_script(path, move |_| answer.clone())
+    }
+
+    /// Answers another path as the function says.
+    #[must_use]
+    pub fn with_script(
+        self,
+        path: &str,
+        script: impl FnMut(&ReceivedRequest) -> ScriptedAnswer + Send + 'static,
+    ) -> Self {
         let mut others = self.shared.others.lock().unwrap();
-        others.push((path.to_owned(), answer));
+        others.push((path.to_owned(), Box::new(script)));
         drop(others);
         self
     }

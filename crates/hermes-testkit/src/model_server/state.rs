@@ -48,7 +48,7 @@ impl ReceivedRequest {
 /// What the threads of a server share.
 pub(super) struct ServerState {
     script: Mutex<AnswerScript>,
-    pub(super) others: Mutex<Vec<(String, ScriptedAnswer)>>,
+    pub(super) others: Mutex<Vec<(String, AnswerScript)>>,
     pub(super) received: Mutex<Vec<ReceivedRequest>>,
     pub(super) arrived: Condvar,
     pub(super) stopping: AtomicBool,
@@ -71,12 +71,12 @@ impl ServerState {
         if Wire::of_path(&request.path).is_some() {
             return (self.script.lock().unwrap())(request);
         }
-        let others = self.others.lock().unwrap();
+        let mut others = self.others.lock().unwrap();
         let path = request.path.split('?').next().unwrap_or_default();
-        let found = others.iter().find(|(known, _)| known == path);
+        let found = others.iter_mut().find(|(known, _)| known == path);
         found.map_or_else(
             || ScriptedAnswer::status(404, &json!({"error": "not found"})),
-            |(_, answer)| answer.clone(),
+            |(_, script)| script(request),
         )
     }
 

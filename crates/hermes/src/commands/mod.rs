@@ -90,6 +90,7 @@ pub(crate) mod model;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;

@@ -1,11 +1,15 @@
 //! `hermes model`: which model answers, and choosing another one.
 
+use std::io::IsTerminal;
+
 use hermes_config::settings::{SetRequest, set};
-use hermes_providers::{BUILTINS, PoolName, RouteCheck, keys_in_variables};
+use hermes_providers::{BUILTINS, ModelListCache, PoolName, RouteCheck, keys_in_variables};
 use serde_json::json;
 
+use super::setup::{Listing, model_facts, model_section};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::can_ask;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,6 +22,9 @@ pub(crate) struct Args {
     /// List the providers
     #[arg(long, conflicts_with_all = ["model", "provider"])]
     list: bool,
+    /// Ask the provider for its models again, instead of showing the remembered list
+    #[arg(long)]
+    refresh: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -31,7 +38,46 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         choose(args, context)?;
         return show(args, &context.reloaded());
     }
-    show(args, context)
+    if args.refresh {
+        ModelListCache::of_home(&context.location.home).clear()?;
+    }
+    let is_person = can_ask() && std::io::stdout().is_terminal() && !args.json;
+    if is_person {
+        context.refuse_if_managed("config.yaml")?;
+        return match model_section(context)? {
+            Some(changed) => show(args, &changed),
+            None => show(args, context),
+        };
+    }
+    show(args, context)?;
+    if args.json {
+        Ok(())
+    } else {
+        models(args, context)
+    }
+}
+
+/// The models of the provider in use: the remembered list, or a new one if asked for.
+fn models(args: &Args, context: &Context) -> Result<()> {
+    let Ok(found) = RouteCheck::resolve(context.config()) else {
+        return Ok(());
+    };
+    let listing = Listing {
+        provider: found.provider,
+    };
+    let models = if args.refresh {
+        listing.get(context, true).map_err(|error| {
+            let hint = error.hint();
+            CommandError::environment(error.to_string()).hint(hint)
+        })?
+    } else {
+        listing.remembered(context)
+    };
+    for model in models {
+        let facts = model_facts(&model);
+        context.line(format!("  {}  {facts}", model.name).trim_end())?;
+    }
+    Ok(())
 }
 
 fn choose(args: &Args, context: &Context) -> Result<()> {

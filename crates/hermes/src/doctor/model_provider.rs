@@ -77,11 +77,16 @@ fn ask(context: &Context, found: &RouteCheck, report: &mut Report) {
             ),
         },
         // Not every server has such a list.
-        Some(Err(ServerRefusal::Status(404 | 405))) => report.ok(
+        Some(Err(ServerRefusal::Status {
+            status: 404 | 405, ..
+        })) => report.ok(
             "provider_online",
             format!("{host} answers, but has no list of models to check"),
         ),
-        Some(Err(ServerRefusal::Status(status @ (401 | 403)))) => {
+        Some(Err(ServerRefusal::Status {
+            status: status @ (401 | 403),
+            ..
+        })) => {
             report
                 .problem(
                     "provider_online",
@@ -92,11 +97,19 @@ fn ask(context: &Context, found: &RouteCheck, report: &mut Report) {
                     found.provider
                 ));
         }
-        Some(Err(ServerRefusal::Status(status))) => {
+        Some(Err(ServerRefusal::Status { status, .. })) => {
             report.warning(
                 "provider_online",
                 format!("{host} answers with status {status}"),
             );
+        }
+        Some(Err(ServerRefusal::NotJson)) => {
+            report
+                .warning(
+                    "provider_online",
+                    format!("{host} answers with a page instead of a list of models"),
+                )
+                .hint("a proxy or a login page of the network may be in between");
         }
         Some(Err(ServerRefusal::Unreachable(reason))) => {
             report

@@ -7,6 +7,7 @@
     reason = "tests access files directly"
 )]
 
+mod agent_settings;
 mod agent_shell;
 mod approval;
 mod bad_input;
@@ -29,6 +30,7 @@ mod routes;
 mod sessions;
 mod settings;
 mod skills;
+mod slash;
 mod terminal_text;
 mod titles;
 mod together;

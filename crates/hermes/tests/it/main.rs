@@ -25,11 +25,13 @@ mod edit;
 mod fallback;
 mod gateway_stand_in;
 mod json_shapes;
+mod logins;
 mod logs;
 mod managed;
 mod profiles;
 mod selection;
 mod settings_in_effect;
+mod setup;
 mod ways_on;
 // What tests tell the program about the machine, and the hook that kills it, exist in debug builds
 // only.

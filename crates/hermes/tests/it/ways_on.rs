@@ -110,6 +110,137 @@ fn every_command_that_a_message_names_exists() {
     }
 }
 
+/// A command as a text names it: its words, and its long flags.
+type NamedCommand = (Vec<String>, BTreeSet<String>);
+
+/// The commands in a text: what stands behind `hermes`, up to the end of the quotation or line.
+fn commands_with_flags(text: &str, found: &mut BTreeSet<NamedCommand>) {
+    for rest in text.split("hermes ").skip(1) {
+        let line = rest.split(['`', '\n', '"', '|', '#', ';', ')', '→']).next();
+        let mut words = Vec::new();
+        let mut flags = BTreeSet::new();
+        // A value in quotes is not ours.
+        let unquoted: String = line.unwrap_or_default().split('\'').step_by(2).collect();
+        for word in unquoted.split_whitespace() {
+            // What follows `--` belongs to another program; short flags come before commands.
+            if word == "--" || (words.is_empty() && word.starts_with('-')) {
+                break;
+            }
+            if let Some(flag) = word.strip_prefix("--") {
+                let flag = flag
+                    .split(|c: char| !c.is_ascii_lowercase() && c != '-')
+                    .next();
+                flags.insert(flag.unwrap_or_default().to_owned());
+            } else if flags.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-') {
+                words.push(word.to_owned());
+            } else if flags.is_empty() && words.len() < 2 {
+                break;
+            }
+        }
+        if !words.is_empty() {
+            found.insert((words, flags));
+        }
+    }
+}
+
+/// The texts of a program's sources: string literals, joined where a line goes on.
+fn texts_of_sources(directory: &Path, found: &mut BTreeSet<NamedCommand>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts_of_sources(&path, found);
+            continue;
+        }
+        let name = path.to_string_lossy().into_owned();
+        if !name.ends_with(".rs") || name.ends_with("_tests.rs") {
+            continue;
+        }
+        let source = std::fs::read_to_string(&path).unwrap();
+        let product = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let code: String = product
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .map(|line| match line.strip_suffix('\\') {
+                Some(begun) => begun.to_owned(),
+                None => format!("{line}\n"),
+            })
+            .collect();
+        // A command that a message recommends stands in backticks.
+        for quoted in code.split('`').skip(1).step_by(2) {
+            if quoted.starts_with("hermes ") && !quoted.contains('\n') {
+                commands_with_flags(quoted, found);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_flag_of_a_command_that_a_message_or_a_page_names_exists() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = crates.parent().unwrap();
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let source = entry.unwrap().path().join("src");
+        if source.is_dir() {
+            texts_of_sources(&source, &mut found);
+        }
+    }
+    let pages = std::fs::read_dir(root.join("docs")).unwrap();
+    let pages = pages.map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    // What is said there about the reference's commands is about the reference.
+    let pages = pages.filter(|path| !path.ends_with("moving-from-python.md"));
+    for page in pages.chain([root.join("README.md")]) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for line in text.lines().filter(|line| line.starts_with("hermes ")) {
+            commands_with_flags(line, &mut found);
+        }
+        for line in text.lines().filter(|line| line.contains("`hermes ")) {
+            for quoted in line.split('`').skip(1).step_by(2) {
+                if quoted.starts_with("hermes ") {
+                    commands_with_flags(quoted, &mut found);
+                }
+            }
+        }
+    }
+    found.retain(|(words, _)| !OF_THE_REFERENCE.contains(&words[0].as_str()));
+    assert!(found.len() > 60, "{}: {found:?}", found.len());
+    let home = fresh();
+    let mut helps: std::collections::BTreeMap<Vec<String>, Option<String>> = Default::default();
+    let mut help = |words: &[String]| {
+        let known = helps.entry(words.to_vec()).or_insert_with(|| {
+            let args = words.iter().map(String::as_str).chain(["--help"]);
+            let output = home.run(args.collect::<Vec<_>>());
+            let is_command = output.code == Some(0)
+                && words.last().is_none_or(|last| {
+                    let usage = output
+                        .stdout
+                        .lines()
+                        .find(|line| line.starts_with("Usage:"));
+                    usage.is_some_and(|usage| usage.contains(&format!(" {last}")))
+                });
+            is_command.then(|| output.stdout.clone())
+        });
+        known.clone()
+    };
+    let mut wrong = Vec::new();
+    for (words, flags) in &found {
+        let page = (1..=words.len())
+            .rev()
+            .find_map(|count| help(&words[..count]));
+        let Some(page) = page else {
+            wrong.push(format!("hermes {}", words.join(" ")));
+            continue;
+        };
+        for flag in flags {
+            if !page.contains(&format!("--{flag}")) {
+                wrong.push(format!("hermes {} --{flag}", words.join(" ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn help_is_a_word_too() {
     let home = fresh();

@@ -91,20 +91,22 @@ sections! {
         "clarify_timeout": int(3600);
         /// Whether a model is urged to use its tools: auto, true, false, or parts of model names.
         "tool_use_enforcement": custom(Kind::Any, Fallback::Text("auto"));
-        /// How images reach the model.
-        "image_input_mode": text("auto");
+        /// How images reach the model: `native` as they are, `text` as a description by the model of
+        /// `auxiliary.vision`, `auto` by what the model is known to see.
+        "image_input_mode": choice(&["auto", "native", "text"], "auto");
         /// Toolsets that stay off everywhere.
         "disabled_toolsets": list();
-        /// Service tier requested from the provider.
+        /// Service tier requested from OpenAI: `fast` or `priority`, `flex`; empty means the usual.
         "service_tier": text("");
-        /// Whether the agent checks its work before it stops.
+        /// Whether the agent is asked to check changed code before it stops; `auto` means no.
         "verify_on_stop": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
         /// Whether the system prompt asks for checks of the work.
         "verify_guidance": flag(true);
         /// How often the agent is sent back to check its work.
         "max_verify_nudges": int(3);
-        /// Whether a model that only announces an action is told to go on.
-        "intent_ack_continuation": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
+        /// Whether a model that only announces an action is told to go on: true, false, parts of model
+        /// names, or `auto` for models of the Responses API.
+        "intent_ack_continuation": custom(Kind::Any, Fallback::Text("auto"));
         /// Whether the system prompt says when a task is done.
         "task_completion_guidance": flag(true);
         /// Whether the system prompt says that calls may be made together.

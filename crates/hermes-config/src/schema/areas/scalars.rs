@@ -95,7 +95,7 @@ sections! {
 
     /// A fixed beginning of conversations.
     "prefill_messages_file" open = false {
-        /// File of messages that open each conversation.
+        /// JSON file of messages that are sent before each conversation and never stored.
         "": text("");
     }
 

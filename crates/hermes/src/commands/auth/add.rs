@@ -1,29 +1,19 @@
 //! `hermes auth add`.
 
-use std::io::{IsTerminal, Read};
-use std::sync::Arc;
-use std::time::Duration;
+use std::io::IsTerminal;
 
-use hermes_proc::Wake;
-use hermes_providers::{CredentialEntry, is_usable_secret};
 use hermes_secret::SecretString;
-use zeroize::Zeroizing;
 
-use super::{file, pool};
+use super::key_store::{AddedKey, add_to_pool, ask_key, check_key, piped_key};
+use super::login::{LoginFlags, is_login_first, log_in_with};
+use super::pool;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::{Echo, TerminalQuestions};
-
-/// Longest key that is read from a pipe.
-const MAX_KEY: u64 = 64 * 1024;
-
-/// How long the question for a key stays open.
-const KEY_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum KeyType {
+    #[value(alias = "api_key")]
     ApiKey,
-    // Named by the reference; refused until there are logins.
     Oauth,
 }
 
@@ -31,15 +21,17 @@ enum KeyType {
 pub(crate) struct Args {
     /// Provider: its name, or the name of an entry in `providers`
     provider: String,
-    /// Type of credential; logins are not supported yet
-    #[arg(long = "type", value_enum, default_value = "api-key")]
-    kind: KeyType,
+    /// Key or login; a login unless stated for providers that have nothing else
+    #[arg(long = "type", value_enum)]
+    kind: Option<KeyType>,
     /// The key; if omitted, it is prompted for or read from standard input
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
     /// Label for the key
     #[arg(long)]
     label: Option<String>,
+    #[command(flatten)]
+    login: LoginFlags,
 }
 
 impl std::fmt::Debug for Args {
@@ -53,39 +45,26 @@ impl std::fmt::Debug for Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_to_agents("storing a key")?;
-    if args.kind == KeyType::Oauth {
-        return Err(CommandError::user("logins are not supported yet")
-            .hint("use a key: `hermes auth add PROVIDER --type api-key`"));
+    let wants_login = match args.kind {
+        Some(kind) => kind == KeyType::Oauth,
+        None => args.api_key.is_none() && is_login_first(&args.provider),
+    };
+    if wants_login {
+        if args.api_key.is_some() {
+            return Err(CommandError::usage("a login takes no --api-key"));
+        }
+        return log_in_with(context, &args.provider, args.label.as_deref(), &args.login);
+    }
+    if args.login.is_given() {
+        return Err(CommandError::usage(
+            "these flags are for a login: add --type oauth",
+        ));
     }
     let name = pool(context, &args.provider)?;
     let key = key(args, context)?;
-    context.ensure_home()?;
-    let added = file(context).change(&name.key, |entries| {
-        if entries
-            .iter()
-            .any(|entry| entry.secret().as_ref() == Some(&key))
-        {
-            return None;
-        }
-        let label = args.label.clone().unwrap_or_else(|| {
-            let number = entries.len() + 1;
-            format!("key {number}")
-        });
-        let after = entries
-            .iter()
-            .map(CredentialEntry::priority)
-            .max()
-            .unwrap_or(-1)
-            + 1;
-        let id = CredentialEntry::new_id(entries);
-        let entry = CredentialEntry::manual(id.clone(), &label, &key, after);
-        entries.push(entry.bound_to(name.base_url.as_deref()));
-        Some((id, label))
-    })?;
-    match added {
-        Some((id, label)) => {
-            let shown = &name.key;
-            context.line(format!("✓ Added '{label}' ({id}) for {shown}"))
+    match add_to_pool(context, &args.provider, &key, args.label.as_deref())? {
+        Some(AddedKey { id, label, pool }) => {
+            context.line(format!("✓ Added '{label}' ({id}) for {pool}"))
         }
         None => Err(CommandError::user(format!(
             "this key for {} is already stored",
@@ -97,38 +76,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 fn key(args: &Args, context: &Context) -> Result<SecretString> {
     let key = match &args.api_key {
         Some(key) => SecretString::new(key.trim()),
-        None if std::io::stdin().is_terminal() => asked(args, context)?,
-        None => {
-            let mut text = Zeroizing::new(String::new());
-            std::io::stdin()
-                .lock()
-                .take(MAX_KEY)
-                .read_to_string(&mut text)?;
-            SecretString::new(text.trim())
+        None if std::io::stdin().is_terminal() => {
+            let question = format!("Key for {}: ", args.provider);
+            ask_key(context, &question)?.ok_or_else(CommandError::cancelled)?
         }
+        None => piped_key()?,
     };
-    if !is_usable_secret(key.expose()) {
-        return Err(CommandError::user("that is not a valid key")
-            .hint("a key has at least four characters and is not a placeholder"));
-    }
-    if key
-        .expose()
-        .chars()
-        .any(|c| c.is_whitespace() || c.is_control())
-    {
-        return Err(CommandError::user(
-            "a key cannot contain spaces or line breaks",
-        ));
-    }
+    check_key(&key)?;
     Ok(key)
-}
-
-fn asked(args: &Args, context: &Context) -> Result<SecretString> {
-    let interrupt = Arc::new(Wake::new()?);
-    let questions = TerminalQuestions::new(context.printer, &interrupt);
-    let question = format!("Key for {}: ", args.provider);
-    questions
-        .and_then(|questions| questions.ask(&question, KEY_TIMEOUT, Echo::Off))
-        .map(|typed| SecretString::new(typed.expose().trim()))
-        .ok_or_else(CommandError::cancelled)
 }

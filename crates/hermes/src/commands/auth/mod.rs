@@ -1,7 +1,9 @@
 //! `hermes auth`: the keys of model providers, several for each if need be.
 
 mod add;
+mod key_store;
 mod list;
+mod login;
 mod logout;
 mod remove;
 mod reset;
@@ -17,6 +19,8 @@ use super::exit;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
+pub(crate) use key_store::{add_to_pool, ask_key, check_key, piped_key};
+pub(crate) use login::{LoginArgs, log_in, log_in_to_portal, logins_of, run_login};
 pub(crate) use logout::{TopLevelArgs as LogoutArgs, run_top_level as run_logout};
 
 #[derive(Debug, clap::Args)]

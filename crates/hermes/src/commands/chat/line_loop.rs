@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::{TurnInput, TurnOutcome, TurnResult};
-use hermes_runtime::Runtime;
+use hermes_runtime::{Runtime, SessionChoice};
 use hermes_session::SessionStore;
 
 use super::display::Display;
@@ -37,28 +37,42 @@ enum Then {
         /// Whether the session is deleted as well.
         delete: bool,
     },
+    /// The session is left for this one.
+    Resume(String),
 }
 
 pub(super) fn run(options: &ChatOptions, runtime: &Runtime, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    let mut run = Loop {
-        context,
-        chat: OpenChat::open(options, runtime, context)?,
-        display: Display::new(options, context),
-        is_person: std::io::stdin().is_terminal(),
-        code: 0,
-        last: None,
-    };
-    run.display.resumed(&mut run.chat.conversation)?;
-    let delete = run.read_lines()?;
-    run.leave(delete)
+    let mut options = options.clone();
+    // One reader for all sessions: it may hold lines that are still to be answered.
+    let interrupt = Arc::clone(&options.request.interrupt);
+    let mut input = Lines::of_standard_input(&interrupt)?;
+    loop {
+        let mut run = Loop {
+            context,
+            chat: OpenChat::open(&options, runtime, context)?,
+            display: Display::new(&options, context),
+            is_person: std::io::stdin().is_terminal(),
+            code: 0,
+            last: None,
+        };
+        run.display.resumed(&mut run.chat.conversation)?;
+        match run.read_lines(&mut input)? {
+            Then::Resume(session) => {
+                run.leave(false)?;
+                options.request.session = SessionChoice::Named(session);
+            }
+            Then::Leave { delete } => return run.leave(delete),
+            Then::GoOn => return run.leave(false),
+        }
+    }
 }
 
 impl Loop<'_> {
-    /// Reads and answers lines; gives whether the session is to be deleted.
-    fn read_lines(&mut self) -> Result<bool> {
+    /// Reads and answers lines until one of them, or the end of the input, leaves the session.
+    fn read_lines(&mut self, input: &mut Lines<'_>) -> Result<Then> {
+        const LEAVE: Then = Then::Leave { delete: false };
         let interrupt = Arc::clone(self.chat.conversation.tools().interrupt());
-        let mut input = Lines::of_standard_input(&interrupt)?;
         self.chat.expect_interrupt();
         loop {
             if self.is_person {
@@ -67,13 +81,13 @@ impl Loop<'_> {
             let line = match input.next()? {
                 None if interrupt.is_raised() => {
                     if !self.chat.goes_on() {
-                        return Ok(false);
+                        return Ok(LEAVE);
                     }
                     let advice = "\nPress Ctrl-C again to exit, or keep typing.";
                     self.context.note(advice)?;
                     continue;
                 }
-                None => return Ok(false),
+                None => return Ok(LEAVE),
                 Some(Line::TooLong) => {
                     let message = "The line is too long and was not sent.";
                     self.context.note(message)?;
@@ -86,8 +100,9 @@ impl Loop<'_> {
                 continue;
             }
             self.chat.expect_interrupt();
-            if let Then::Leave { delete } = self.line(line)? {
-                return Ok(delete);
+            match self.line(line)? {
+                Then::GoOn => {}
+                end => return Ok(end),
             }
         }
     }
@@ -106,6 +121,7 @@ impl Loop<'_> {
             Ok(After::Prompt) => Ok(self.after_interruption()),
             Ok(After::Turn(text)) => self.turn(text),
             Ok(After::Quit { delete }) => Ok(Then::Leave { delete }),
+            Ok(After::Resume(session)) => Ok(Then::Resume(session)),
             Err(error) => {
                 self.context.note(format!("Error: {}", error.message))?;
                 for hint in &error.hints {

@@ -13,10 +13,11 @@ mod usage_report;
 
 use std::process::ExitCode;
 
-use hermes_runtime::Runtime;
+use hermes_runtime::{Runtime, SessionChoice};
 
 pub(crate) use self::args::{Args, TopLevel};
 use self::options::{ChatOptions, InputMode};
+use super::setup::{FirstRun, before_chat};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -25,8 +26,22 @@ pub(crate) fn run_alone(args: &Args, context: &Context) -> Result<ExitCode> {
     run(TopLevel::default(), Some(args.clone()), context)
 }
 
+/// A conversation at the terminal without any flags.
+pub(crate) fn run_plain(context: &Context) -> Result<ExitCode> {
+    run(TopLevel::default(), None, context)
+}
+
 pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Result<ExitCode> {
     let options = ChatOptions::resolve(top, args, context)?;
+    let set_up;
+    let context = match first_run(&options, context)? {
+        FirstRun::NotNeeded => context,
+        FirstRun::Ready(ready) => {
+            set_up = ready;
+            &set_up
+        }
+        FirstRun::Left => return Ok(ExitCode::FAILURE),
+    };
     let runtime = Runtime::new((**context).clone());
     let ended = match &options.mode {
         InputMode::Oneshot(prompt) => once::script(prompt, &options, &runtime, context),
@@ -37,4 +52,17 @@ pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Resul
         InputMode::Lines { .. } => line_loop::run(&options, &runtime, context),
     };
     ended.inspect_err(|error| runtime.record_failed_worker(error.exit_code()))
+}
+
+/// Sets up a provider before a person's first conversation. What the flags name is taken as it is.
+fn first_run(options: &ChatOptions, context: &Context) -> Result<FirstRun> {
+    let request = &options.request;
+    let is_named = request.model.is_some()
+        || request.provider.is_some()
+        || request.ignore_user_config
+        || request.session != SessionChoice::New;
+    if is_named || !matches!(options.mode, InputMode::Lines { quiet: false }) {
+        return Ok(FirstRun::NotNeeded);
+    }
+    before_chat(context)
 }

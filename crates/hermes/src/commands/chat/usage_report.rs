@@ -34,7 +34,7 @@ pub(super) fn write(path: &Path, result: std::result::Result<&TurnResult, &str>)
         "partial": ended(TurnOutcome::Partial),
         "interrupted": ended(TurnOutcome::Interrupted),
         "turn_exit_reason": turn.map_or_else(|| "not_started".into(), |turn| turn.exit_reason.name()),
-        "service_tier": null,
+        "service_tier": turn.and_then(|turn| turn.route.service_tier.as_ref()),
     });
     let failure = match result {
         Ok(turn) => turn

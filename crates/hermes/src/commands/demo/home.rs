@@ -54,6 +54,7 @@ impl DemoHome {
             &selection,
             context.printer,
             context.command_tree,
+            context.run_words,
         );
         context.ensure_home()?;
         let settings = settings(&file);

@@ -5,7 +5,11 @@
 mod about;
 mod history;
 mod model;
+mod own_commands;
+mod program;
 mod session;
+mod thinking;
+mod work;
 
 use hermes_runtime::Conversation;
 
@@ -21,6 +25,8 @@ pub(super) enum After {
     Prompt,
     /// A turn with this message.
     Turn(String),
+    /// The conversation is left for another session: an id, the beginning of one, or a title.
+    Resume(String),
     /// The conversation ends.
     Quit {
         /// Whether the session is deleted as well.
@@ -107,6 +113,30 @@ const COMMANDS: &[Command] = &[
         history::show,
     ),
     command(
+        &["branch", "fork"],
+        "[title]",
+        "Go on in a copy of this session; the original stays as it is",
+        session::branch,
+    ),
+    command(
+        &["resume"],
+        "[session]",
+        "Leave this session for another one, by id or title",
+        session::resume,
+    ),
+    command(
+        &["sessions"],
+        "",
+        "List the latest sessions",
+        program::sessions,
+    ),
+    command(
+        &["save"],
+        "[file]",
+        "Write the conversation to a file, as JSON",
+        session::save,
+    ),
+    command(
         &["title"],
         "[text]",
         "Show or set the title of the session",
@@ -120,9 +150,27 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["model"],
-        "[name] [--provider NAME]",
-        "Show the model, or switch to another one for this session",
+        "[name] [--provider NAME] [--global] [--refresh]",
+        "List the models, or switch to one, with --global for all sessions",
         model::model,
+    ),
+    command(
+        &["reasoning"],
+        "[level] [--global]",
+        "Show or set how much the model thinks: none, minimal, low, medium, high, xhigh",
+        thinking::reasoning,
+    ),
+    command(
+        &["fast"],
+        "[fast|normal|status]",
+        "Show or set whether OpenAI is asked for its faster, dearer tier",
+        thinking::fast,
+    ),
+    command(
+        &["personality"],
+        "[name|none]",
+        "Show the personalities of the settings, or take one on",
+        thinking::personality,
     ),
     command(
         &["usage"],
@@ -136,6 +184,91 @@ const COMMANDS: &[Command] = &[
         "Show the tools available to the model",
         about::tools,
     ),
+    command(
+        &["toolsets"],
+        "",
+        "Show which toolsets are on",
+        program::toolsets,
+    ),
+    command(
+        &["skills"],
+        "",
+        "List the skills; /NAME loads one",
+        own_commands::skills,
+    ),
+    command(
+        &["queue"],
+        "<message>",
+        "Send a message as the next turn",
+        work::queue,
+    ),
+    command(
+        &["steer"],
+        "<message>",
+        "Tell the running turn something; without one, send it",
+        work::queue,
+    ),
+    command(
+        &["background", "bg"],
+        "<message>",
+        "Work on this in a session of its own, beside this one",
+        work::background,
+    ),
+    command(
+        &["stop"],
+        "",
+        "End all background processes of this session",
+        work::stop,
+    ),
+    command(
+        &["image"],
+        "<file>",
+        "Send an image with the next message",
+        work::image,
+    ),
+    command(
+        &["copy"],
+        "[N]",
+        "Copy the last answer, or the N-th last, to the clipboard of the terminal",
+        work::copy,
+    ),
+    command(
+        &["kanban"],
+        "[command]",
+        "Run a command of the task board",
+        program::kanban,
+    ),
+    command(
+        &["config"],
+        "[command]",
+        "Show or change settings",
+        program::config,
+    ),
+    command(
+        &["profile"],
+        "",
+        "Show the profile in use",
+        program::profile,
+    ),
+    command(
+        &["reload"],
+        "",
+        "Read the settings and keys again",
+        program::reload,
+    ),
+    command(
+        &["insights"],
+        "",
+        "Show statistics about all sessions",
+        program::insights,
+    ),
+    command(
+        &["debug"],
+        "",
+        "Print a summary of the setup for a bug report",
+        program::debug,
+    ),
+    command(&["version"], "", "Show the version", program::version),
     command(
         &["yolo"],
         "",
@@ -174,7 +307,10 @@ pub(super) fn run(line: &str, state: &mut ChatState<'_>) -> Result<After> {
         .find(|command| command.names.contains(&name.as_str()));
     match found {
         Some(command) => (command.run)(state, arguments),
-        None => Err(unknown(&name)),
+        None => match own_commands::run(&name, arguments, state)? {
+            Some(after) => Ok(after),
+            None => Err(unknown(&name)),
+        },
     }
 }
 

@@ -1,8 +1,11 @@
 //! Commands about the model: which one answers, and what it has cost.
 
+use hermes_config::settings::{SetRequest, set};
+use hermes_providers::RouteInfo;
 use hermes_session::Session;
 
 use super::{After, ChatState};
+use crate::commands::setup::{Listing, model_facts};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
@@ -12,12 +15,19 @@ const SHOWN: usize = 80;
 pub(super) fn model(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let wanted = Wanted::parse(arguments)?;
     let Some(name) = wanted.model else {
-        return list(state);
+        return list(state, wanted.refresh);
     };
+    let before = state.conversation.agent().provider().route();
     state.conversation.change_model(name, wanted.provider)?;
     let route = state.conversation.agent().provider().route();
+    let reach = if wanted.global {
+        write(state, &before, &route)?;
+        "in this session and in new ones"
+    } else {
+        "in this session"
+    };
     state.note(format!(
-        "Now using {} from {} in this session.",
+        "Now using {} from {} {reach}.",
         route.model, route.provider
     ))?;
     Ok(After::Prompt)
@@ -28,6 +38,10 @@ pub(super) fn model(state: &mut ChatState<'_>, arguments: &str) -> Result<After>
 struct Wanted<'a> {
     model: Option<&'a str>,
     provider: Option<&'a str>,
+    /// For all sessions.
+    global: bool,
+    /// Ask the provider again.
+    refresh: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -42,21 +56,49 @@ impl<'a> Wanted<'a> {
                 wanted.provider = Some(
                     name.ok_or_else(|| CommandError::user("/model: --provider needs a name"))?,
                 );
+            } else if word == "--global" {
+                wanted.global = true;
+            } else if word == "--refresh" {
+                wanted.refresh = true;
             } else if word.starts_with('-') {
                 return Err(CommandError::user(format!("/model: unknown flag {word}"))
-                    .hint("`hermes config set model.default NAME` changes it for all sessions"));
+                    .hint("the flags are --provider NAME, --global and --refresh"));
             } else if wanted.model.replace(word).is_some() {
                 return Err(CommandError::user("/model takes only one name"));
             }
         }
-        if wanted.provider.is_some() && wanted.model.is_none() {
-            return Err(CommandError::user("/model: --provider needs a model"));
+        if (wanted.provider.is_some() || wanted.global) && wanted.model.is_none() {
+            return Err(CommandError::user(
+                "/model: --provider and --global need a model",
+            ));
         }
         Ok(wanted)
     }
 }
 
-fn list(state: &mut ChatState<'_>) -> Result<After> {
+/// Makes the model that of all sessions. Only a provider that changed is written.
+fn write(state: &ChatState<'_>, before: &RouteInfo, route: &RouteInfo) -> Result<()> {
+    state.context.refuse_if_managed("config.yaml")?;
+    let sources = state.context.sources_to_write();
+    let provider = (before.provider != route.provider).then_some(route.provider.as_str());
+    let values = [
+        ("model.default", Some(route.model.as_str())),
+        ("model.provider", provider),
+    ];
+    for (key, value) in values {
+        if let Some(value) = value {
+            let request = SetRequest {
+                key,
+                value,
+                force: false,
+            };
+            set(&sources, &request)?;
+        }
+    }
+    Ok(())
+}
+
+fn list(state: &mut ChatState<'_>, refresh: bool) -> Result<After> {
     let route = state.conversation.agent().provider().route();
     state.note(format!(
         "  {} from {} ({} tokens)",
@@ -68,6 +110,27 @@ fn list(state: &mut ChatState<'_>) -> Result<After> {
         let model = meaning["model"].as_str().or_else(|| meaning.as_str());
         let model = one_line(model.unwrap_or("-"), SHOWN);
         state.note(format!("  {name}: {model}"))?;
+    }
+    let listing = Listing {
+        provider: route.provider,
+    };
+    let context = state.conversation.context();
+    let models = if refresh {
+        let listed = listing.get(context, true);
+        listed.map_err(|error| CommandError::environment(error.to_string()).hint(error.hint()))?
+    } else {
+        listing.remembered(context)
+    };
+    if models.is_empty() {
+        state.note("  /model --refresh asks the provider for its models")?;
+    }
+    for model in models {
+        let line = format!(
+            "  {}  {}",
+            one_line(&model.name, SHOWN),
+            model_facts(&model)
+        );
+        state.note(line.trim_end())?;
     }
     Ok(After::Prompt)
 }
@@ -129,12 +192,27 @@ mod tests {
     #[test]
     fn model_arguments_are_parsed() {
         let parse = |text| Wanted::parse(text).ok();
-        let wanted = |model, provider| Some(Wanted { model, provider });
+        let wanted = |model, provider| {
+            Some(Wanted {
+                model,
+                provider,
+                ..Wanted::default()
+            })
+        };
         assert_eq!(parse(""), wanted(None, None));
         assert_eq!(parse(" fast "), wanted(Some("fast"), None));
         assert_eq!(parse("m --provider p"), wanted(Some("m"), Some("p")));
         assert_eq!(parse("--provider=p m"), wanted(Some("m"), Some("p")));
-        for bad in ["a b", "m --provider", "--provider p", "m --global"] {
+        let everywhere = parse("m --global").unwrap();
+        assert!(everywhere.global && everywhere.model == Some("m"));
+        assert!(parse("--refresh").unwrap().refresh);
+        for bad in [
+            "a b",
+            "m --provider",
+            "--provider p",
+            "--global",
+            "m --nosuch",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

@@ -1,11 +1,15 @@
 //! Commands about the session: a new one, its title, what it is.
 
+use hermes_session::{ListRequest, SessionStore};
+
 use super::{After, ChatState};
-use crate::error::Result;
-use crate::ui::one_line;
+use crate::error::{CommandError, Result};
+use crate::ui::{Choice, Picked, can_ask, one_line, pick};
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 80;
+/// Sessions that are offered.
+const LISTED: usize = 30;
 
 pub(super) fn new(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let (count, _) = state.conversation.agent().message_counts();
@@ -19,6 +23,95 @@ pub(super) fn new(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
         return Ok(After::Prompt);
     }
     title(state, arguments)
+}
+
+pub(super) fn branch(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let (count, _) = state.conversation.agent().message_counts();
+    if count == 0 {
+        return Err(CommandError::user("there is nothing to copy yet"));
+    }
+    let before = state.conversation.agent().session_id().clone();
+    let title = match arguments {
+        "" => None,
+        title => Some(title),
+    };
+    let id = state.conversation.branch(title)?;
+    state.note(format!("Now in {id}, a copy of {before}."))?;
+    Ok(After::Prompt)
+}
+
+pub(super) fn resume(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let store = SessionStore::open(&state.context.location.home)?;
+    if !arguments.is_empty() {
+        // Refused here, before this conversation is left.
+        let id = store.resolve(arguments)?;
+        return Ok(After::Resume(id.to_string()));
+    }
+    let request = ListRequest {
+        excluded_sources: vec!["tool".to_owned()],
+        limit: Some(LISTED),
+        ..ListRequest::default()
+    };
+    let listed = store.list(&request)?;
+    if listed.is_empty() {
+        state.note("There are no sessions yet.")?;
+        return Ok(After::Prompt);
+    }
+    if !can_ask() {
+        return super::program::sessions(state, "");
+    }
+    let rows: Vec<Choice> = listed
+        .iter()
+        .map(|one| {
+            let name = one
+                .session
+                .title
+                .as_deref()
+                .unwrap_or(one.session.id.as_str());
+            Choice::new(one_line(name, SHOWN), one_line(&one.preview, SHOWN))
+        })
+        .collect();
+    let picked = pick(
+        state.context.printer,
+        &state.context.env,
+        "Session",
+        &rows,
+        0,
+    )?;
+    Ok(match picked {
+        Picked::Chosen(at) => match listed.get(at) {
+            Some(one) => After::Resume(one.session.id.to_string()),
+            None => After::Prompt,
+        },
+        Picked::Back | Picked::Leave => After::Prompt,
+    })
+}
+
+pub(super) fn save(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let agent = state.conversation.agent();
+    if !agent.is_stored() {
+        return Err(CommandError::user("there is nothing to save yet"));
+    }
+    let id = agent.session_id().clone();
+    let cwd = agent.context().session.cwd();
+    let path = match arguments {
+        "" => cwd.join(format!("hermes_conversation_{id}.json")),
+        written => match written.strip_prefix("~/") {
+            Some(below) => state.context.location.user_home.join(below),
+            None => cwd.join(written),
+        },
+    };
+    if path.exists() {
+        return Err(
+            CommandError::user(format!("{} exists already", state.context.display(&path)))
+                .hint("name another file: /save FILE"),
+        );
+    }
+    let export = SessionStore::open(&state.context.location.home)?.export(&id)?;
+    let text = format!("{export:#}\n");
+    hermes_fs::write_atomic(&path, text.as_bytes(), 0o600)?;
+    state.note(format!("Saved in {}", state.context.display(&path)))?;
+    Ok(After::Prompt)
 }
 
 pub(super) fn title(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {

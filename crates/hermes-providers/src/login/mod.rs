@@ -1,0 +1,47 @@
+//! Logging in to a provider instead of pasting a key: with a code typed on another device (RFC 8628),
+//! or in the browser of this machine with a redirect to loopback and PKCE (RFC 8252, RFC 7636).
+//!
+//! Written out here because the requests are few, and the crate for them would bring a second version
+//! of half our cryptography.
+
+mod browser;
+mod client;
+mod device;
+mod error;
+mod refresh;
+
+pub use browser::BrowserLogin;
+pub use device::{DeviceLogin, DevicePrompt};
+pub use error::LoginError;
+pub(crate) use refresh::PortalRefresher;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How to reach an authorisation server.
+#[derive(Debug, Clone)]
+pub struct LoginConnection {
+    /// How long one request may take.
+    pub timeout: Duration,
+    /// Certificates to trust instead of the system's.
+    pub ca_bundle: Option<PathBuf>,
+    /// Whether any certificate is good enough, for tests of a portal.
+    pub insecure: bool,
+}
+
+impl Default for LoginConnection {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(15),
+            ca_bundle: None,
+            insecure: false,
+        }
+    }
+}
+
+/// The portal that issues tokens for the provider `nous`.
+pub const PORTAL_URL: &str = "https://portal.nousresearch.com";
+/// The client that this program is to the portal.
+pub const PORTAL_CLIENT: &str = "hermes-cli";
+/// What a token of the portal is for.
+pub const PORTAL_SCOPE: &str = "inference:invoke";
