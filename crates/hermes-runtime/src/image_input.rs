@@ -82,7 +82,8 @@ pub(crate) fn described(
         match describe_image(models, &image, &input.text, interrupt, &account) {
             Ok(text) => {
                 let words = format!("[Image {}, described by another model: {text}]", at + 1);
-                input.text = format!("{}\n\n{words}", input.text).trim().to_owned();
+                let whole = format!("{}\n\n{words}", input.text);
+                whole.trim().clone_into(&mut input.text);
             }
             Err(reason) => {
                 person.warn(&format!("the image could not be described: {reason}"), None);

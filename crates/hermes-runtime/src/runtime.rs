@@ -79,13 +79,7 @@ impl Runtime {
         };
         let tools = assemble_tools(&context, request, backend, &id, &person)?;
         let mut call = tools.call_context(id.as_str());
-        let settings = AgentSettings {
-            directory_hints: !request.ignore_rules && tools.remote().is_none(),
-            file_rules: tools.context_file_rules(),
-            personality: personality::configured(&context, &*person),
-            prefill: prefill::load(&context, &*person),
-            ..AgentSettings::resolve(context.config(), request.max_turns)
-        };
+        let settings = agent_settings(&context, request, &tools, &*person);
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
         let children = SubAgentRunner {
             provider: Arc::clone(&provider),
@@ -208,6 +202,22 @@ fn assemble_tools(
         has_conversation: true,
     };
     ToolSet::assemble(context, request)
+}
+
+/// The settings of turns.
+fn agent_settings(
+    context: &Context,
+    request: &ConversationRequest,
+    tools: &ToolSet,
+    person: &dyn Person,
+) -> AgentSettings {
+    AgentSettings {
+        directory_hints: !request.ignore_rules && tools.remote().is_none(),
+        file_rules: tools.context_file_rules(),
+        personality: personality::configured(context, person),
+        prefill: prefill::load(context, person),
+        ..AgentSettings::resolve(context.config(), request.max_turns)
+    }
 }
 
 /// The prompt of a new session; the person is told what was left out of it.

@@ -229,6 +229,11 @@ fn leaving_setup_says_how_to_come_back_and_writes_nothing() {
         .run()
         .exits(1)
         .says_part("no model provider is configured");
+    // Settings that cannot be read are named, not asked for again.
+    let broken = configured("model: [\n");
+    let terminal = alone(&broken, ["chat"]).start_at_terminal();
+    terminal.wait().exits(1).prints_part("config.yaml");
+    assert_eq!(broken.read("config.yaml"), "model: [\n");
     alone(&home, ["setup"])
         .run()
         .exits(2)

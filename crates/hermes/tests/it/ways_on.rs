@@ -1,6 +1,6 @@
 //! Help, hints and answers that lead somewhere: every command that a message names exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use hermes_testkit::{ModelServer, ScriptedAnswer};
@@ -152,7 +152,7 @@ fn texts_of_sources(directory: &Path, found: &mut BTreeSet<NamedCommand>) {
             continue;
         }
         let name = path.to_string_lossy().into_owned();
-        if !name.ends_with(".rs") || name.ends_with("_tests.rs") {
+        if path.extension().is_none_or(|end| end != "rs") || name.ends_with("_tests.rs") {
             continue;
         }
         let source = std::fs::read_to_string(&path).unwrap();
@@ -206,7 +206,7 @@ fn every_flag_of_a_command_that_a_message_or_a_page_names_exists() {
     found.retain(|(words, _)| !OF_THE_REFERENCE.contains(&words[0].as_str()));
     assert!(found.len() > 60, "{}: {found:?}", found.len());
     let home = fresh();
-    let mut helps: std::collections::BTreeMap<Vec<String>, Option<String>> = Default::default();
+    let mut helps = BTreeMap::<Vec<String>, Option<String>>::new();
     let mut help = |words: &[String]| {
         let known = helps.entry(words.to_vec()).or_insert_with(|| {
             let args = words.iter().map(String::as_str).chain(["--help"]);

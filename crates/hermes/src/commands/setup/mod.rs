@@ -167,7 +167,9 @@ pub(crate) enum FirstRun {
 
 /// Runs setup before the first conversation at a terminal.
 pub(crate) fn before_chat(context: &Context) -> Result<FirstRun> {
-    if !can_ask() || context.home_policy().managed.is_some() || missing_part(context).is_none() {
+    // A file that cannot be read is to be mended, not replaced.
+    let may_write = context.home_policy().managed.is_none() && context.config_is_usable();
+    if !can_ask() || !may_write || missing_part(context).is_none() {
         return Ok(FirstRun::NotNeeded);
     }
     Ok(match wizard::first_run(context)? {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hermes_agent::{TurnEvent, TurnInput};
 use hermes_runtime::{ConversationRequest, Runtime, load_image};
-use hermes_session::MessageRole;
+use hermes_session::{MessageRole, SessionMessage};
 
 use super::{After, ChatState};
 use crate::error::{CommandError, Result};
@@ -116,7 +116,7 @@ pub(super) fn copy(state: &mut ChatState<'_>, arguments: &str) -> Result<After> 
         .agent()
         .messages()
         .filter(|message| message.role == MessageRole::Assistant)
-        .map(|message| message.text())
+        .map(SessionMessage::text)
         .filter(|text| !text.trim().is_empty())
         .collect();
     let Some(text) = answers.iter().rev().nth(back - 1) else {
