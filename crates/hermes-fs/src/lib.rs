@@ -20,12 +20,13 @@ mod read;
 mod remove;
 mod staging;
 mod tar_member;
+mod walk;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
 pub use confine::{UnsafePath, confined_relative, join_without_symlinks, without_dots};
 pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
 pub use directory::Directory;
-pub use entry::{Entry, Kind, read_dir, walk};
+pub use entry::{Entry, Kind};
 pub use error::{Error, Result, describe};
 pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
@@ -41,3 +42,4 @@ pub use read::{
 pub use remove::remove_tree;
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};
+pub use walk::{read_dir, walk};

@@ -6,6 +6,7 @@
 mod child;
 mod child_exits;
 mod clone;
+mod descriptors;
 mod end_signals;
 pub mod env;
 mod error;
