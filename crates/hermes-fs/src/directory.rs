@@ -229,16 +229,6 @@ impl Directory {
         }
     }
 
-    /// Removes a file or a whole tree below this directory; links in it are removed, not followed.
-    pub fn remove_tree(&self, relative: &Path) -> Result<()> {
-        let (parent, name) = match self.holding(relative) {
-            Ok(held) => held,
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        crate::remove::remove_entry(&parent, name)
-    }
-
     /// Goes through everything below, as [`crate::walk`] does.
     pub fn walk<E>(&self, visit: Visit<'_, E>) -> std::result::Result<(), E> {
         self.walk_below(Path::new(""), visit)

@@ -21,12 +21,13 @@ mod remove;
 mod room;
 mod staging;
 mod tar_member;
+mod walk;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
 pub use confine::{UnsafePath, confined_relative, join_without_symlinks, without_dots};
 pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
 pub use directory::Directory;
-pub use entry::{Entry, Kind, read_dir, walk};
+pub use entry::{Entry, Kind};
 pub use error::{Error, Result, describe};
 pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
@@ -43,3 +44,4 @@ pub use remove::remove_tree;
 pub use room::room_in;
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};
+pub use walk::{read_dir, walk};

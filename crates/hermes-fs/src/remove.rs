@@ -34,8 +34,20 @@ pub fn remove_tree(path: &Path) -> Result<()> {
     }
 }
 
+impl Directory {
+    /// Removes a file or a whole tree below this directory; links in it are removed, not followed.
+    pub fn remove_tree(&self, relative: &Path) -> Result<()> {
+        let (parent, name) = match self.holding(relative) {
+            Ok(held) => held,
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        remove_entry(&parent, name)
+    }
+}
+
 /// Removes an entry of a directory and everything below it.
-pub(crate) fn remove_entry(parent: &Directory, name: &Path) -> Result<()> {
+fn remove_entry(parent: &Directory, name: &Path) -> Result<()> {
     let mut attempt = 1;
     loop {
         match remove_once(parent, name) {

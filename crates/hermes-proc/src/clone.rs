@@ -7,18 +7,18 @@
 //! locks or unwinds.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::Errno;
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::net::RecvFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::descriptors::received;
 use crate::kernel_mark::{CARRIER, limit_for, own_limit};
 use crate::own_memory::given_core_limit;
 use crate::sandbox::Sandbox;
@@ -303,27 +303,6 @@ unsafe fn default_handlers() {
 fn errno() -> c_int {
     // SAFETY: the address of a number of this thread.
     unsafe { *libc::__errno_location() }
-}
-
-/// The descriptor that a child has sent.
-pub(crate) fn received(socket: &UnixStream, flags: RecvFlags) -> io::Result<OwnedFd> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let flags = RecvFlags::CMSG_CLOEXEC | flags;
-    recvmsg(
-        socket,
-        &mut [IoSliceMut::new(&mut byte)],
-        &mut control,
-        flags,
-    )?;
-    let mut received = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    });
-    received
-        .next()
-        .ok_or_else(|| io::Error::other("the child handed nothing over"))
 }
 
 /// Waits for a child that has ended or is about to.

@@ -7,6 +7,7 @@ pub mod agent_shell;
 mod child;
 mod child_exits;
 mod clone;
+mod descriptors;
 mod end_signals;
 pub mod env;
 mod error;

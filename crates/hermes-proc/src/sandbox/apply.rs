@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
 
 use super::prepare::Sandbox;
+use crate::descriptors::send_descriptor;
 
 /// Capabilities that root keeps, which are about files only: owning, entering and changing those that
 /// may be written. The mounts and Landlock bind root as well.
@@ -115,39 +116,6 @@ unsafe fn install(program: &libc::sock_fprog, flags: c_ulong) -> libc::c_long {
             flags,
             ptr::from_ref(program),
         )
-    }
-}
-
-/// A message with one descriptor in it.
-#[repr(C)]
-struct DescriptorMessage {
-    header: libc::cmsghdr,
-    descriptor: c_int,
-    padding: c_int,
-}
-
-/// Hands a descriptor to the parent.
-#[expect(unsafe_code, reason = "a system call without a safe interface")]
-pub(super) unsafe fn send_descriptor(socket: RawFd, descriptor: c_int) -> isize {
-    let mut byte = 0_u8;
-    let mut data = libc::iovec {
-        iov_base: (&raw mut byte).cast(),
-        iov_len: 1,
-    };
-    // SAFETY: structures of the kernel's layout on our stack, all set before the call.
-    unsafe {
-        let mut control: DescriptorMessage = std::mem::zeroed();
-        let length = size_of::<libc::cmsghdr>() + size_of::<c_int>();
-        control.header.cmsg_len = length as _;
-        control.header.cmsg_level = libc::SOL_SOCKET;
-        control.header.cmsg_type = libc::SCM_RIGHTS;
-        control.descriptor = descriptor;
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &raw mut data;
-        message.msg_iovlen = 1;
-        message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<DescriptorMessage>() as _;
-        libc::sendmsg(socket, &raw const message, 0)
     }
 }
 

@@ -8,6 +8,7 @@
 
 use std::ffi::{CStr, CString, c_int, c_uint};
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -17,11 +18,9 @@ use std::ptr;
 use rustix::net::RecvFlags;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
-use super::apply::send_descriptor;
 use super::plan::{SHARED_MEMORY, SandboxPlan};
-use crate::clone::received;
+use crate::descriptors::{received, send_descriptor};
 use crate::own_memory::is_hidden;
-use crate::{ChildEnv, ChildSpec, Streams};
 
 /// The namespaces of a sandbox.
 #[derive(Debug)]
@@ -128,22 +127,77 @@ struct Builder;
 
 impl Builder {
     fn start(plan: &SandboxPlan, mut ours: &UnixStream, theirs: UnixStream) -> io::Result<Pid> {
-        let spec = ChildSpec {
-            cwd: Some("/".into()),
-            streams: Streams::Given {
-                input: Some(theirs.into()),
-                output: None,
-            },
-            kill_on_drop: false,
-            ..ChildSpec::new("/proc/self/exe", BUILDER_ARGUMENTS, ChildEnv::default())
-        };
-        let child = spec.spawn().map_err(io::Error::other)?;
+        let child = Self::spawn(theirs.as_raw_fd())?;
+        drop(theirs);
         let plan = plan.encode();
         let length = u32::try_from(plan.len()).map_err(io::Error::other)?;
-        ours.write_all(&length.to_ne_bytes())?;
-        ours.write_all(&plan)?;
-        let pid = i32::try_from(child.pid()).ok().and_then(Pid::from_raw);
-        pid.ok_or_else(|| io::Error::other("no process id"))
+        // One that has ended already is told by its missing answer.
+        let told = ours.write_all(&length.to_ne_bytes());
+        drop(told.and_then(|()| ours.write_all(&plan)));
+        Ok(child)
+    }
+
+    /// Not a child of `ChildSpec`: it is nobody's command, and a sandbox is a part of those.
+    #[expect(
+        unsafe_code,
+        reason = "the standard library cannot start /proc/self/exe alone"
+    )]
+    fn spawn(input: c_int) -> io::Result<Pid> {
+        let [first, second] = BUILDER_ARGUMENTS.map(CString::new);
+        let (first, second) = (first?, second?);
+        let arguments = [
+            c"hermes".as_ptr().cast_mut(),
+            first.as_ptr().cast_mut(),
+            second.as_ptr().cast_mut(),
+            ptr::null_mut(),
+        ];
+        let environment = [ptr::null_mut()];
+        let mut pid = 0;
+        let mut actions = MaybeUninit::uninit();
+        let mut attributes = MaybeUninit::uninit();
+        let mut signals = MaybeUninit::uninit();
+        // SAFETY: structures that are initialized before they are used and released afterwards, and
+        // texts that outlive the call.
+        let failed = unsafe {
+            libc::posix_spawn_file_actions_init(actions.as_mut_ptr());
+            libc::posix_spawn_file_actions_adddup2(actions.as_mut_ptr(), input, 0);
+            let null = c"/dev/null".as_ptr();
+            for output in [1, 2] {
+                let flags = libc::O_WRONLY;
+                libc::posix_spawn_file_actions_addopen(
+                    actions.as_mut_ptr(),
+                    output,
+                    null,
+                    flags,
+                    0,
+                );
+            }
+            libc::posix_spawnattr_init(attributes.as_mut_ptr());
+            let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
+            libc::posix_spawnattr_setflags(
+                attributes.as_mut_ptr(),
+                libc::c_short::try_from(flags).unwrap_or(0),
+            );
+            libc::sigemptyset(signals.as_mut_ptr());
+            libc::posix_spawnattr_setsigmask(attributes.as_mut_ptr(), signals.as_ptr());
+            libc::sigaddset(signals.as_mut_ptr(), libc::SIGPIPE);
+            libc::posix_spawnattr_setsigdefault(attributes.as_mut_ptr(), signals.as_ptr());
+            let failed = libc::posix_spawn(
+                &raw mut pid,
+                c"/proc/self/exe".as_ptr(),
+                actions.as_ptr(),
+                attributes.as_ptr(),
+                arguments.as_ptr(),
+                environment.as_ptr(),
+            );
+            libc::posix_spawn_file_actions_destroy(actions.as_mut_ptr());
+            libc::posix_spawnattr_destroy(attributes.as_mut_ptr());
+            failed
+        };
+        if failed != 0 {
+            return Err(io::Error::from_raw_os_error(failed));
+        }
+        Pid::from_raw(pid).ok_or_else(|| io::Error::other("no process id"))
     }
 }
 

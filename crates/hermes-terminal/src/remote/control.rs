@@ -63,19 +63,17 @@ impl Control {
         state.tell(&format!("own {pid}\n"));
     }
 
-    /// Remembers what the command of a loop is known by, while it runs.
-    pub(super) fn mark(&self, pid: u32, mark: Option<u64>) {
+    /// Remembers what the next command of a loop is known by.
+    pub(super) fn mark(&self, pid: u32, mark: u64) {
         let mut state = lock(&self.state);
-        match mark {
-            Some(mark) => state.marks.insert(pid, mark),
-            None => state.marks.remove(&pid),
-        };
+        state.marks.insert(pid, mark);
         state.tell(&mark_line(pid, mark));
     }
 
     pub(super) fn free(&self, pid: u32) {
         let mut state = lock(&self.state);
         state.owned.remove(&pid);
+        state.marks.remove(&pid);
         state.tell(&format!("free {pid}\n"));
     }
 
@@ -132,7 +130,7 @@ impl Control {
             state.tell(&format!("own {pid}\n"));
         }
         for (pid, mark) in state.marks.clone() {
-            state.tell(&mark_line(pid, Some(mark)));
+            state.tell(&mark_line(pid, mark));
         }
         drop(state);
         self.changed.notify_all();

@@ -139,10 +139,11 @@ impl RemoteHost {
                 self.pool.lose(slot);
             }
             let begun = Instant::now();
-            self.tell_mark(&mut loan.channel, mark);
+            if let Some(mark) = mark {
+                self.tell_mark(&mut loan.channel, mark);
+            }
             let (over, killed, known) =
                 self.converse(&mut loan, execution, (&request, mark), &nonces, sink);
-            self.tell_mark(&mut loan.channel, None);
             let executed = Executed {
                 hello: Arc::clone(&loan.channel.hello),
                 nonces,
@@ -190,7 +191,7 @@ impl RemoteHost {
     }
 
     /// Tells whoever ends commands should we be killed what the command of a channel is known by.
-    fn tell_mark(&self, channel: &mut Channel, mark: Option<u64>) {
+    fn tell_mark(&self, channel: &mut Channel, mark: u64) {
         let pid = channel.hello.pid;
         if channel.is_guarded {
             channel.ask_guard(&mark_line(pid, mark));

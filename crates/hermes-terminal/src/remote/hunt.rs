@@ -78,10 +78,7 @@ pub(super) fn pids_of(answer: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Tells the other side what the command of a loop is known by, or that it has ended.
-pub(super) fn mark_line(pid: u32, mark: Option<u64>) -> String {
-    match mark {
-        Some(mark) => format!("mark {pid} {mark}\n"),
-        None => format!("mark {pid}\n"),
-    }
+/// Tells the other side what the next command of a loop is known by.
+pub(super) fn mark_line(pid: u32, mark: u64) -> String {
+    format!("mark {pid} {mark}\n")
 }

@@ -9,7 +9,8 @@
 //! known.
 //!
 //! When its input ends without a goodbye, whoever asked is gone: the loops it was told to own, what
-//! runs under them, and what has the mark of the command they run, are ended.
+//! runs under them, and what has the mark of a command that runs there, are ended. What an earlier
+//! command left goes on.
 
 use super::Dialect;
 use crate::shell::ShellKind;
@@ -141,8 +142,7 @@ g=
 for e in $h; do
 case $e in "$d":*) ;; *) g="$g$e ";; esac
 done
-h=$g
-case $s in ?*) h="$h$d:$s ";; esac;;
+h="$g$d:$s ";;
 @pass_on@
 forget) unset "k_$d" "u_$d";;
 bye) exit 0;;
@@ -152,7 +152,13 @@ k=$o
 case $k in ' ') exit 0;; esac
 m=
 u=' '
-for e in $h; do m="$m ${e#*:}"; done
+members
+g=
+for e in $h; do
+m=${e#*:}
+for p in $l; do if marked $p; then g="$g $m"; break; fi; done
+done
+m=$g
 members
 for p in $l; do send TERM $p; done
 c=0
