@@ -16,7 +16,8 @@ pub(crate) fn writes_own_files(analysis: &Analysis<'_>, homes: &KnownHomes) -> b
     let mut here = commands.filter(|command| command.reach != Reach::Container);
     here.any(|command| {
         command.redirects.iter().any(|redirect| {
-            redirect.writes && sensitivity(&redirect.target, homes) == Some(Sensitive::Hermes)
+            redirect.writes
+                && sensitivity(command, &redirect.target, homes) == Some(Sensitive::Hermes)
         })
     })
 }
