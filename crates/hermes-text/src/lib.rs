@@ -7,4 +7,4 @@ mod safe;
 
 pub use closest::closest;
 pub use number::with_separators;
-pub use safe::{cut, first_line, one_line, shown, visible};
+pub use safe::{cut, first_line, one_line, shown, steady, visible};

@@ -55,8 +55,11 @@ pub(crate) struct Shared {
     /// Both of the above, and no plugins or MCP servers
     #[arg(long)]
     pub(super) safe_mode: bool,
-    /// Use line mode instead of a full screen
-    // The only way there is as yet; those who start workers name it.
+    /// Plain lines instead of the interface, for screen readers and recordings
+    #[arg(long)]
+    pub(super) plain: bool,
+    /// Accepted for compatibility with the Python runtime, which has two interfaces; has no effect
+    // Those who start workers name it.
     #[arg(long, hide = true)]
     pub(super) cli: bool,
 }
@@ -82,6 +85,7 @@ impl Shared {
             ignore_user_config: self.ignore_user_config || left.ignore_user_config,
             ignore_rules: self.ignore_rules || left.ignore_rules,
             safe_mode: self.safe_mode || left.safe_mode,
+            plain: self.plain || left.plain,
             cli: self.cli || left.cli,
         }
     }

@@ -4,6 +4,7 @@ mod args;
 mod display;
 mod events;
 mod exit_code;
+mod interface;
 mod line_loop;
 mod once;
 mod open_chat;
@@ -34,6 +35,9 @@ pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Resul
             once::query(query, &options, &runtime, context)
         }
         InputMode::JsonQuery(query) => once::events(query, &options, &runtime, context),
+        InputMode::Lines { .. } if interface::is_usable(&options, context) => {
+            interface::run(&options, &runtime, context)
+        }
         InputMode::Lines { .. } => line_loop::run(&options, &runtime, context),
     };
     ended.inspect_err(|error| runtime.record_failed_worker(error.exit_code()))

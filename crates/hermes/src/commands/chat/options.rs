@@ -37,6 +37,8 @@ pub(super) struct ChatOptions {
     pub(super) request: ConversationRequest,
     pub(super) image: Option<PathBuf>,
     pub(super) verbose: bool,
+    /// Whether lines are wanted also where the interface could be shown.
+    pub(super) plain: bool,
     pub(super) usage_file: Option<PathBuf>,
 }
 
@@ -110,6 +112,7 @@ impl ChatOptions {
             request,
             image: args.image,
             verbose: args.verbose,
+            plain: shared.plain,
             usage_file: top.usage_file,
         })
     }
