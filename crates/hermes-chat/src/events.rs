@@ -47,6 +47,8 @@ pub(crate) enum Event {
     JobDone(Option<String>),
     /// The same, and a turn with this message follows.
     JobTurn(String),
+    /// The files for completions are known.
+    FilesListed,
     /// The interface ends.
     End,
 }

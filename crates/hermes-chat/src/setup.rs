@@ -97,6 +97,8 @@ pub struct TurnEnd {
     pub unwritten: Vec<String>,
     /// A message that came too late for the turn.
     pub pending: Option<String>,
+    /// The message, if it could not be stored: it goes back into the text.
+    pub returned: Option<String>,
 }
 
 /// A message of the conversation so far.

@@ -92,6 +92,7 @@ impl App {
                 self.remember(Entry::Person(message));
                 self.begin_turn();
             }
+            Event::FilesListed => self.refresh_popup(),
             Event::End => self.is_over = true,
         }
         self.questions.retain(|view| !view.question.is_withdrawn());
@@ -216,6 +217,9 @@ impl App {
         self.note_end(took);
         if took >= LONG_TURN && self.setup.look.bell {
             self.wish = Some(Wish::Ring);
+        }
+        if let Some(text) = end.returned.filter(|_| self.composer.is_empty()) {
+            self.composer.set(&text);
         }
         if let Some(pending) = end.pending {
             self.queue.push_front(crate::composer::Submission {

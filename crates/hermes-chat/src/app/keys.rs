@@ -179,7 +179,7 @@ impl App {
             &self.setup.commands,
             &self.files,
             &self.facts.cwd,
-            move || exchange.nudge(),
+            move || exchange.send(crate::events::Event::FilesListed),
         )
         .filter(|_| self.composer.is_at_end());
     }

@@ -19,7 +19,7 @@ use crate::terminal::{Decoder, RawMode, Size, size, write_all};
 /// How long a lone escape may be the beginning of something.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 /// How often a countdown in a question is shown anew.
-const COUNTDOWN: Duration = Duration::from_secs(1);
+const COUNTDOWN: Duration = Duration::from_millis(250);
 
 /// The terminal, and what is shown on it.
 pub(crate) struct Screen {

@@ -201,6 +201,11 @@ impl QuestionView {
             let text = format!("The approval model advises against it: {advice}");
             rows.extend(wrap_text(&text, palette.warning(), "", width));
         }
+        // The keys are shown as soon as they count.
+        if self.since.elapsed() < READING_TIME {
+            rows.push(Line::default());
+            return rows;
+        }
         let choices = [
             Some(("o", "nce")),
             request.offer_session.then_some(("s", "ession")),

@@ -149,7 +149,7 @@ impl Popup {
                 };
                 Candidate {
                     text: format!("@file:{named} "),
-                    shown: path.clone(),
+                    shown: hermes_text::steady(path),
                     help: String::new(),
                 }
             });
@@ -204,11 +204,7 @@ impl Popup {
                     palette.plain()
                 };
                 let sign = if is_chosen { glyphs.prompt } else { " " };
-                let name = cut_middle(
-                    &hermes_text::steady(&candidate.shown),
-                    column,
-                    glyphs.ellipsis,
-                );
+                let name = cut_middle(&candidate.shown, column, glyphs.ellipsis);
                 let gap = column.saturating_sub(crate::draw::display_width(&name)) + 2;
                 let help = clip(
                     &candidate.help,

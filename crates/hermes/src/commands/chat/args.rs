@@ -20,9 +20,13 @@ pub(crate) struct Shared {
     /// Skills to load before the conversation begins, separated by commas
     #[arg(short, long, value_name = "LIST")]
     pub(super) skills: Vec<String>,
-    /// Resume this session: an id, an id prefix, or a title
-    #[arg(short, long, value_name = "ID", conflicts_with = "continued")]
-    pub(super) resume: Option<String>,
+    /// Resume this session: an id, an id prefix, or a title; without one, choose from a list
+    #[arg(short, long, value_name = "ID", conflicts_with = "continued", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "the parser's way to tell no flag from a flag without a value"
+    )]
+    pub(super) resume: Option<Option<String>>,
     /// Continue the latest session, or the one with this title
     #[arg(short = 'c', long = "continue", value_name = "NAME", num_args = 0..=1)]
     #[expect(
@@ -106,6 +110,17 @@ pub(crate) struct TopLevel {
 }
 
 impl TopLevel {
+    /// A conversation that goes on with this session.
+    pub(super) fn resuming(id: &str) -> Self {
+        Self {
+            shared: Shared {
+                resume: Some(Some(id.to_owned())),
+                ..Shared::default()
+            },
+            ..Self::default()
+        }
+    }
+
     /// Whether any of these flags was given, and so a conversation is meant.
     pub(crate) fn is_given(&self) -> bool {
         *self != Self::default()

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_agent::{TurnInput, TurnOutcome, TurnResult};
+use hermes_agent::{ExitReason, TurnInput, TurnOutcome, TurnResult};
 use hermes_chat::{
     BusyMode, Chat, CommandName, Facts, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
 };
@@ -192,8 +192,9 @@ impl Interface<'_> {
             images.iter().map(|path| load_image(path)).collect();
         match loaded {
             Ok(images) => {
+                let typed = text.to_owned();
                 let text = self.open.conversation.expand_references(text);
-                self.turn(TurnInput { text, images }, chat);
+                self.turn(TurnInput { text, images }, Some(typed), chat);
             }
             Err(error) => {
                 let error = CommandError::from(error);
@@ -204,12 +205,13 @@ impl Interface<'_> {
                     failure: Some((format!("Not sent: {}", error.message), hint)),
                     unwritten: Vec::new(),
                     pending: None,
+                    returned: Some(text.to_owned()),
                 });
             }
         }
     }
 
-    fn turn(&mut self, input: TurnInput, chat: &Chat) {
+    fn turn(&mut self, input: TurnInput, typed: Option<String>, chat: &Chat) {
         let mut observer = chat.observer();
         let result = self.open.conversation.turn(input, &mut observer);
         self.code = exit_code(&result, self.open.conversation.is_worker());
@@ -223,6 +225,7 @@ impl Interface<'_> {
             failure: failure.map(|failure| (failure.message.clone(), failure.hint.clone())),
             unwritten: result.unwritten_files.clone(),
             pending: result.pending_steer.clone(),
+            returned: typed.filter(|_| result.exit_reason == ExitReason::StoreFailed),
         });
         self.last = Some(result);
     }
@@ -241,7 +244,7 @@ impl Interface<'_> {
             Ok(After::Prompt) => chat.job_done(None),
             Ok(After::Turn(text)) => {
                 chat.job_takes_turn(&text);
-                self.turn(TurnInput::text(text), chat);
+                self.turn(TurnInput::text(text), None, chat);
             }
             Ok(After::Quit { delete }) => {
                 self.deletes = delete;

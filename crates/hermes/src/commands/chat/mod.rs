@@ -9,15 +9,17 @@ mod line_loop;
 mod once;
 mod open_chat;
 mod options;
+mod pick_session;
 mod slash;
 mod usage_report;
 
 use std::process::ExitCode;
 
-use hermes_runtime::Runtime;
+use hermes_runtime::{Runtime, SessionChoice};
 
 pub(crate) use self::args::{Args, TopLevel};
 use self::options::{ChatOptions, InputMode};
+pub(crate) use self::pick_session::{Offer, pick_session};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -26,8 +28,19 @@ pub(crate) fn run_alone(args: &Args, context: &Context) -> Result<ExitCode> {
     run(TopLevel::default(), Some(args.clone()), context)
 }
 
+/// Goes on with this session.
+pub(crate) fn resume(id: &str, context: &Context) -> Result<ExitCode> {
+    run(TopLevel::resuming(id), None, context)
+}
+
 pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Result<ExitCode> {
-    let options = ChatOptions::resolve(top, args, context)?;
+    let mut options = ChatOptions::resolve(top, args, context)?;
+    if options.picks_session {
+        match pick_session(Offer::default(), context)? {
+            Some(id) => options.request.session = SessionChoice::Named(id.to_string()),
+            None => return Ok(ExitCode::SUCCESS),
+        }
+    }
     let runtime = Runtime::new((**context).clone());
     let ended = match &options.mode {
         InputMode::Oneshot(prompt) => once::script(prompt, &options, &runtime, context),
