@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Between frames that nobody waits for.
 const RELAXED: Duration = Duration::from_millis(33);
 /// Between frames that answer a key.
-const EAGER: Duration = Duration::from_millis(4);
+const EAGER: Duration = Duration::from_millis(2);
 /// Frames within a second.
 const MOST: usize = 60;
 const SECOND: Duration = Duration::from_secs(1);
