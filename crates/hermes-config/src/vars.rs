@@ -200,7 +200,7 @@ vars! {
     TMPDIR;
     /// Zone of the system, as in every Unix program.
     TZ;
-    /// Kind of the terminal; `dumb` means no colour.
+    /// Kind of the terminal; `dumb` means no colour, and a conversation line by line.
     TERM;
     /// Locale, before `LC_CTYPE` and `LANG`; one without UTF-8 makes signs on the screen ASCII.
     LC_ALL;
@@ -208,6 +208,10 @@ vars! {
     LC_CTYPE;
     /// Locale.
     LANG;
+    /// Set by xterm, which does not break lines anew when it gets narrower.
+    XTERM_VERSION;
+    /// Set by GNU screen, which does not break lines anew when it gets narrower.
+    STY;
     /// Debug builds only: the process ends itself at its n-th write, to test crash safety.
     HERMES_TEST_KILL_AT_WRITE;
     /// `auto`, `on` or `off`: whether commands run in the kernel's sandbox, instead of

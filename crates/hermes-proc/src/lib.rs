@@ -28,6 +28,7 @@ mod signal;
 mod spec;
 mod streamed;
 mod tailed;
+mod terminal_signals;
 mod tree;
 mod wake;
 
@@ -53,5 +54,6 @@ pub use signal::{ProcessHandle, Stopped};
 pub use spec::{ChildEnv, ChildSpec, Group, Streams};
 pub use streamed::{Captured, StreamedChild};
 pub use tailed::{TailLimits, Tailed};
+pub use terminal_signals::TerminalSignals;
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 pub use wake::{Wake, wait_for_any};

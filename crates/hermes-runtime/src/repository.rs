@@ -29,6 +29,11 @@ impl Repository {
     }
 }
 
+/// The branch checked out in a directory; `None` outside of repositories and on a bare commit.
+pub fn git_branch(directory: &Path) -> Option<String> {
+    Repository::around(directory)?.branch
+}
+
 /// Where git keeps its files: in a worktree a file says where.
 fn own_directory(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::unprivileged::NOBODY;
-use crate::{AtTerminal, ProgramOutput, Running};
+use crate::{AtTerminal, OnScreen, ProgramOutput, Running};
 
 /// Variables that a child needs to find other programs and to report coverage, nothing else.
 const KEPT: &[&str] = &["PATH", "LLVM_PROFILE_FILE"];
@@ -257,6 +257,15 @@ impl ProgramCall {
         let session = ["setsid", "--ctty"].map(OsString::from);
         self.wrapper.splice(0..0, session);
         AtTerminal::new(self.command(), self.shown())
+    }
+
+    /// Starts the program at a terminal with a screen of this size. The terminal is of a kind that
+    /// does not break lines anew when it gets narrower.
+    pub fn start_on_screen(mut self, rows: u16, columns: u16) -> OnScreen {
+        let session = ["setsid", "--ctty"].map(OsString::from);
+        self.wrapper.splice(0..0, session);
+        let call = self.env("TERM", "xterm-256color").env("XTERM_VERSION", "1");
+        OnScreen::new(call.command(), call.shown(), rows, columns)
     }
 
     /// Starts the program and does not wait for it.

@@ -8,5 +8,5 @@ mod terminal;
 
 pub use closest::closest;
 pub use number::with_separators;
-pub use safe::{cut, first_line, one_line, shown, visible};
+pub use safe::{cut, first_line, one_line, shown, steady, visible};
 pub use terminal::{TerminalWriter, for_terminal, json_for_terminal};

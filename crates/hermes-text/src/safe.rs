@@ -13,6 +13,26 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// Text for a screen whose columns are counted: as [`visible`], and without the characters that join
+/// or vary others, because terminals disagree about the width of what they make. Tabs become spaces.
+pub fn steady(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => out.push('\n'),
+            '\t' => out.push_str("    "),
+            '\r'
+            | '\u{200c}'
+            | '\u{200d}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{e0000}'..='\u{e0fff}' => {}
+            _ if steers(character) => out.extend(character.escape_unicode()),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
 /// One line: line breaks and tabs become spaces, what steers is spelled out, at most `most`
 /// characters are kept, with `…` where something is cut.
 pub fn one_line(text: &str, most: usize) -> String {
@@ -83,6 +103,19 @@ mod tests {
             "a\\u{1b}[2J\tb\n\\u{202e}c\\u{d}"
         );
         assert_eq!(visible("日本 é"), "日本 é");
+    }
+
+    #[test]
+    fn steady_text_has_no_joiners_and_no_tabs() {
+        assert_eq!(
+            steady("a\tb\r\n\u{1b}]0;x\u{7}"),
+            "a    b\n\\u{1b}]0;x\\u{7}"
+        );
+        assert_eq!(
+            steady("\u{2764}\u{fe0f} \u{1f468}\u{200d}\u{1f469}"),
+            "\u{2764} \u{1f468}\u{1f469}"
+        );
+        assert_eq!(steady("e\u{301} \u{202e}x"), "e\u{301} \\u{202e}x");
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) fn install() {
             tracing::error!("{}", report.trim_end());
             return;
         }
+        hermes_chat::restore_terminal();
         // Standard error may be closed; the exit code still tells.
         drop(std::io::stderr().write_all(report.as_bytes()));
         #[expect(

@@ -73,6 +73,12 @@ impl SignalWatch {
         self.received.get().is_some()
     }
 
+    /// The same question, for other threads.
+    pub(crate) fn ending(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
+        let received = Arc::clone(&self.received);
+        Arc::new(move || received.get().is_some())
+    }
+
     /// The exit code of the program: that of the signal if one has come.
     pub(crate) fn exit_code(&self, otherwise: u8) -> u8 {
         let code = self.received.get().map(|signal| signal.exit_code());
@@ -108,7 +114,7 @@ impl Watcher {
                 Ok(None) => {
                     tracing::warn!("the program did not exit in time");
                     let signal = self.received.get().copied();
-                    return signal.unwrap_or(EndSignal::Terminate).obey();
+                    return end_now(signal.unwrap_or(EndSignal::Terminate));
                 }
                 Err(error) => return tracing::error!(%error, "signals are no longer handled"),
             }
@@ -123,7 +129,7 @@ impl Watcher {
                 continue;
             }
             if self.received.set(signal).is_err() {
-                return signal.obey();
+                return end_now(signal);
             }
             deadline = Some(Instant::now() + self.limit);
             self.interrupt.raise();
@@ -131,4 +137,10 @@ impl Watcher {
             self.terminal.shut_down(Duration::ZERO);
         }
     }
+}
+
+/// Ends the process, and leaves the terminal as it was found.
+fn end_now(signal: EndSignal) {
+    hermes_chat::restore_terminal();
+    signal.obey();
 }

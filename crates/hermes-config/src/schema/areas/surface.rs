@@ -41,6 +41,9 @@ sections! {
     "display" open = true {
         /// Look of the terminal.
         "skin": text("default");
+        /// How `chat` is shown at a terminal: `plain` is line by line, for screen readers; `cli` and
+        /// `tui` are the same interface.
+        "interface": choice(&["cli", "tui", "plain"], "cli");
         /// Personality of the agent.
         "personality": text("");
         /// Language of Hermes' own messages.
@@ -49,7 +52,8 @@ sections! {
         "show_reasoning": flag(true);
         /// Whether costs are shown.
         "show_cost": flag(false);
-        /// Whether answers appear while they are written.
+        /// Whether answers appear while they are written; at a terminal they do unless this is set to
+        /// false.
         "streaming": flag(false);
         /// Whether messages show the time.
         "timestamps": flag(false);

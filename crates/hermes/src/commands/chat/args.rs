@@ -20,9 +20,13 @@ pub(crate) struct Shared {
     /// Skills to load before the conversation begins, separated by commas
     #[arg(short, long, value_name = "LIST")]
     pub(super) skills: Vec<String>,
-    /// Resume this session: an id, an id prefix, or a title
-    #[arg(short, long, value_name = "ID", conflicts_with = "continued")]
-    pub(super) resume: Option<String>,
+    /// Resume this session: an id, an id prefix, or a title; without one, choose from a list
+    #[arg(short, long, value_name = "ID", conflicts_with = "continued", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "the parser's way to tell no flag from a flag without a value"
+    )]
+    pub(super) resume: Option<Option<String>>,
     /// Continue the latest session, or the one with this title
     #[arg(short = 'c', long = "continue", value_name = "NAME", num_args = 0..=1)]
     #[expect(
@@ -55,8 +59,11 @@ pub(crate) struct Shared {
     /// Both of the above, and no plugins or MCP servers
     #[arg(long)]
     pub(super) safe_mode: bool,
-    /// Use line mode instead of a full screen
-    // The only way there is as yet; those who start workers name it.
+    /// Plain lines instead of the interface, for screen readers and recordings
+    #[arg(long)]
+    pub(super) plain: bool,
+    /// Accepted for compatibility with the Python runtime, which has two interfaces; has no effect
+    // Those who start workers name it.
     #[arg(long, hide = true)]
     pub(super) cli: bool,
 }
@@ -82,6 +89,7 @@ impl Shared {
             ignore_user_config: self.ignore_user_config || left.ignore_user_config,
             ignore_rules: self.ignore_rules || left.ignore_rules,
             safe_mode: self.safe_mode || left.safe_mode,
+            plain: self.plain || left.plain,
             cli: self.cli || left.cli,
         }
     }
@@ -102,6 +110,17 @@ pub(crate) struct TopLevel {
 }
 
 impl TopLevel {
+    /// A conversation that goes on with this session.
+    pub(super) fn resuming(id: &str) -> Self {
+        Self {
+            shared: Shared {
+                resume: Some(Some(id.to_owned())),
+                ..Shared::default()
+            },
+            ..Self::default()
+        }
+    }
+
     /// Whether any of these flags was given, and so a conversation is meant.
     pub(crate) fn is_given(&self) -> bool {
         *self != Self::default()

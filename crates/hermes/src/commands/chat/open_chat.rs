@@ -2,9 +2,10 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use hermes_agent::TurnResult;
-use hermes_runtime::{Conversation, Runtime};
+use hermes_runtime::{Conversation, Person, Runtime};
 
 use super::options::{ChatOptions, InputMode};
 use crate::context::Context;
@@ -27,9 +28,18 @@ impl OpenChat {
         runtime: &Runtime,
         context: &Context,
     ) -> Result<Self> {
-        let request = &options.request;
-        let person = TerminalPerson::new(context.printer, &request.interrupt, options.asked());
-        let conversation = runtime.open_conversation(request, person)?;
+        let interrupt = &options.request.interrupt;
+        let person = TerminalPerson::new(context.printer, interrupt, options.asked());
+        Self::open_with(options, runtime, person)
+    }
+
+    /// The same with another way to reach the person.
+    pub(super) fn open_with(
+        options: &ChatOptions,
+        runtime: &Runtime,
+        person: Arc<dyn Person>,
+    ) -> Result<Self> {
+        let conversation = runtime.open_conversation(&options.request, person)?;
         let limit = conversation.end_limit().unwrap_or(END_LIMIT);
         let signals = SignalWatch::start(conversation.tools(), limit)?;
         let has_lines = matches!(options.mode, InputMode::Lines { .. });
@@ -53,6 +63,11 @@ impl OpenChat {
         // In this order: a signal that ends the program is noted before the interrupt is raised.
         self.conversation.tools().interrupt().clear();
         !self.signals.is_ending()
+    }
+
+    /// Tells whether a signal has asked the program to end.
+    pub(super) fn ending(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
+        self.signals.ending()
     }
 
     /// Ends the conversation. Gives the exit code: that of a signal, if one has come.

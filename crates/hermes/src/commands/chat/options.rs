@@ -37,7 +37,11 @@ pub(super) struct ChatOptions {
     pub(super) request: ConversationRequest,
     pub(super) image: Option<PathBuf>,
     pub(super) verbose: bool,
+    /// Whether lines are wanted also where the interface could be shown.
+    pub(super) plain: bool,
     pub(super) usage_file: Option<PathBuf>,
+    /// Whether the person chooses the session from a list first.
+    pub(super) picks_session: bool,
 }
 
 impl ChatOptions {
@@ -59,6 +63,7 @@ impl ChatOptions {
         };
         let shared: Shared = args.shared.over(top.shared);
         let is_script = matches!(mode, InputMode::Oneshot(_));
+        let picks_session = matches!(shared.resume, Some(None));
         let model = match env.text(&vars::HERMES_INFERENCE_MODEL) {
             Some(model) if is_script => shared.model.or_else(|| Some(model.to_owned())),
             _ => shared.model,
@@ -86,9 +91,10 @@ impl ChatOptions {
             .unwrap_or_else(|| "cli".to_owned());
         let request = ConversationRequest {
             session: match (shared.resume, shared.continued) {
-                (Some(named), _) | (None, Some(Some(named))) => SessionChoice::Named(named),
+                (Some(Some(named)), _) | (None, Some(Some(named))) => SessionChoice::Named(named),
                 (None, Some(None)) => SessionChoice::Latest,
-                (None, None) => SessionChoice::New,
+                // Whoever is to choose does so before anything is opened.
+                (Some(None), _) | (None, None) => SessionChoice::New,
             },
             model,
             provider: shared.provider,
@@ -113,6 +119,8 @@ impl ChatOptions {
             request,
             image: args.image,
             verbose: args.verbose,
+            plain: shared.plain,
+            picks_session,
             usage_file: top.usage_file,
         })
     }

@@ -44,7 +44,7 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
 }
 
 /// Program and arguments: `EDITOR` may hold both.
-fn editor(context: &Context) -> Result<(PathBuf, Vec<OsString>)> {
+pub(crate) fn editor(context: &Context) -> Result<(PathBuf, Vec<OsString>)> {
     let path = context.env.os(&vars::PATH);
     for var in [&vars::EDITOR, &vars::VISUAL] {
         let mut words = context.env.text(var).unwrap_or_default().split_whitespace();

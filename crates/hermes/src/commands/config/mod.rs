@@ -11,6 +11,8 @@ mod unset;
 
 use std::process::ExitCode;
 
+pub(crate) use self::edit::editor;
+
 use super::{NoArgs, exit};
 use crate::context::Context;
 use crate::error::Result;

@@ -4,6 +4,7 @@
 //! `hermes-session`.
 
 mod archive;
+mod browse;
 mod delete;
 mod export;
 mod export_formats;
@@ -34,6 +35,8 @@ verbs! { Context;
     /// List conversations, most recently active first
     [visible_alias("ls")]
     List(list::Args) => list::run,
+    /// Choose a conversation from a list and go on with it
+    Browse(browse::Args) => browse::run,
     /// Search the stored messages
     Search(search::Args) => search::run,
     /// Export sessions with all their messages

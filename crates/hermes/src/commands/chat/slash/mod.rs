@@ -284,6 +284,14 @@ const COMMANDS: &[Command] = &[
     ),
 ];
 
+/// Names, arguments and purpose of all commands, for completions.
+pub(super) fn listed() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let first = |command: &'static Command| command.names.first().copied();
+    COMMANDS
+        .iter()
+        .filter_map(move |command| Some((first(command)?, command.arguments, command.help)))
+}
+
 /// Whether a line is a command. A path is not one: `/etc/hosts says …` goes to the model.
 pub(super) fn is_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix('/') else {

@@ -1,0 +1,314 @@
+//! What events of the conversation change.
+
+use std::time::{Duration, Instant};
+
+use hermes_agent::TurnOutcome;
+use serde_json::Value;
+
+use super::state::{App, Entry, Group, Holder, Turn, Waiting, Wish};
+use crate::cells::{CallEnd, QuestionView, ToolCell, duration};
+use crate::draw::{Line, Span};
+use crate::events::Event;
+use crate::setup::{Job, PastMessage, TurnEnd};
+
+/// A turn that took longer rings the bell when it ends.
+const LONG_TURN: Duration = Duration::from_secs(10);
+/// A turn that took longer says how long.
+const NOTED_TURN: Duration = Duration::from_secs(5);
+/// Bytes of reasoning that are kept while the model thinks.
+const REASONING_BYTES: usize = 16 * 1024;
+
+impl App {
+    pub(super) fn event(&mut self, event: Event) {
+        match event {
+            Event::Text(text) => self.text(&text),
+            Event::Reasoning(text) => {
+                if let Some(turn) = &mut self.turn {
+                    turn.waiting = None;
+                    turn.reasoning.push_str(&hermes_text::steady(&text));
+                    let excess = turn.reasoning.len().saturating_sub(REASONING_BYTES);
+                    let excess = turn.reasoning.ceil_char_boundary(excess);
+                    turn.reasoning.drain(..excess);
+                }
+            }
+            Event::Restart => {
+                self.end_text();
+                let style = self.palette.warning();
+                self.notice("!", "The answer broke off; asking again.", style);
+            }
+            Event::Waiting { seconds, reason } => {
+                if let Some(turn) = &mut self.turn {
+                    let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+                    turn.waiting = Some(Waiting {
+                        until: Instant::now() + wait,
+                        reason: hermes_text::steady(&hermes_text::one_line(&reason, 400)),
+                    });
+                }
+            }
+            Event::Notice(text) => {
+                let text = hermes_text::one_line(&text, 1_000);
+                self.notice(self.glyphs.dot, &text, self.palette.faint());
+            }
+            Event::Warning { message, hint } => {
+                self.notice("!", &message, self.palette.warning());
+                if let Some(hint) = hint {
+                    self.notice(" ", &format!("hint: {hint}"), self.palette.faint());
+                }
+            }
+            Event::Progress(text) => match &mut self.turn {
+                Some(turn) => turn.progress = Some(hermes_text::one_line(&text, 300)),
+                None => self.notice(self.glyphs.dot, &text, self.palette.faint()),
+            },
+            Event::CallBegan { tool, arguments } => {
+                self.end_text();
+                if let Some(turn) = &mut self.turn {
+                    turn.reasoning.clear();
+                    turn.waiting = None;
+                    turn.cells.push(ToolCell::began(tool, arguments));
+                }
+            }
+            Event::CallEnded { tool, result, took } => self.call_ended(&tool, result, took),
+            Event::TurnEnded(end) => self.turn_ended(end),
+            Event::Facts(facts) => {
+                if facts.cwd != self.facts.cwd {
+                    self.files = crate::composer::FileList::default();
+                }
+                self.facts = *facts;
+            }
+            Event::Asked(question) => self.questions.push_back(QuestionView::new(question)),
+            Event::Past(messages) => self.past(messages),
+            Event::JobDone(text) => {
+                self.holder = Holder::Screen;
+                if let Some(text) = text {
+                    self.composer.set(&text);
+                }
+                self.last_group = Some(Group::Notice);
+                self.next_in_queue();
+            }
+            Event::JobTurn(message) => {
+                self.holder = Holder::Screen;
+                self.last_group = Some(Group::Notice);
+                self.show_message(&message, "");
+                self.remember(Entry::Person(message));
+                self.begin_turn();
+            }
+            Event::FilesListed => self.refresh_popup(),
+            Event::End => self.is_over = true,
+        }
+        self.questions.retain(|view| !view.question.is_withdrawn());
+    }
+
+    fn text(&mut self, text: &str) {
+        let is_streaming = self.setup.look.streaming;
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        turn.waiting = None;
+        turn.progress = None;
+        let text = hermes_text::steady(text);
+        let text = if turn.said.is_empty() {
+            text.trim_start_matches('\n')
+        } else {
+            &text
+        };
+        if text.is_empty() {
+            return;
+        }
+        turn.reasoning.clear();
+        turn.said.push_str(text);
+        turn.has_text = true;
+        if is_streaming {
+            let mut lines = Vec::new();
+            turn.stream.push(text, &mut lines);
+            self.answer_lines(lines);
+        }
+    }
+
+    fn answer_lines(&mut self, lines: Vec<Line>) {
+        if !lines.is_empty() {
+            self.group(Group::Answer);
+            self.finished.extend(lines);
+        }
+    }
+
+    /// Lets all that was said go out.
+    pub(super) fn end_text(&mut self) {
+        let fresh = self.new_stream();
+        let is_streaming = self.setup.look.streaming;
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        let mut stream = std::mem::replace(&mut turn.stream, fresh);
+        let said = std::mem::take(&mut turn.said);
+        let mut lines = Vec::new();
+        if !is_streaming {
+            stream.push(&said, &mut lines);
+        }
+        stream.finish(&mut lines);
+        // An answer that broke off may end with lines that have only just begun.
+        let is_blank = |line: &Line| line.spans.iter().all(|span| span.content.trim().is_empty());
+        while lines.last().is_some_and(is_blank) {
+            lines.pop();
+        }
+        self.answer_lines(lines);
+        if !said.trim().is_empty() {
+            self.remember(Entry::Model(said));
+        }
+    }
+
+    fn call_ended(&mut self, tool: &str, result: String, took: Duration) {
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        if tool == "todo"
+            && let Ok(value) = serde_json::from_str::<Value>(&result)
+            && let Some(items) = value["todos"].as_array()
+        {
+            turn.todos.clone_from(items);
+        }
+        let running = turn.cells.iter().position(|cell| cell.tool == tool);
+        let mut cell = match running {
+            Some(index) => turn.cells.remove(index),
+            None => ToolCell::began(tool.to_owned(), Value::Null),
+        };
+        cell.end = Some(CallEnd { took, result });
+        turn.progress = None;
+        self.show_cell(cell);
+    }
+
+    fn show_cell(&mut self, cell: ToolCell) {
+        self.group(Group::Calls);
+        let rows = cell.finished(self.is_unfolded, self.width(), self.palette, self.glyphs);
+        self.finished.extend(rows);
+        self.last_cell = Some(cell.clone());
+        self.remember(Entry::Call(Box::new(cell)));
+    }
+
+    fn turn_ended(&mut self, end: TurnEnd) {
+        self.end_text();
+        let Some(turn) = self.turn.take() else {
+            return;
+        };
+        for cell in turn.cells {
+            self.show_cell(cell);
+        }
+        if let Some(text) = end.text.filter(|_| !turn.has_text) {
+            let mut lines = Vec::new();
+            let mut stream = self.new_stream();
+            stream.push(&hermes_text::steady(&text), &mut lines);
+            stream.finish(&mut lines);
+            self.answer_lines(lines);
+            self.remember(Entry::Model(text));
+        }
+        if !end.unwritten.is_empty() {
+            let files = end.unwritten.join(", ");
+            let text = format!("Not changed because the last attempt failed: {files}");
+            self.notice("!", &text, self.palette.warning());
+        }
+        if let Some((message, hint)) = end.failure {
+            self.notice(self.glyphs.failed, &message, self.palette.bad());
+            if let Some(hint) = hint {
+                self.notice(" ", &format!("hint: {hint}"), self.palette.faint());
+            }
+        } else if end.outcome == TurnOutcome::Interrupted {
+            self.notice(self.glyphs.failed, "Interrupted", self.palette.warning());
+        }
+        let took = turn.begun.elapsed();
+        self.note_end(took);
+        if took >= LONG_TURN && self.setup.look.bell {
+            self.wish = Some(Wish::Ring);
+        }
+        if let Some(text) = end.returned.filter(|_| self.composer.is_empty()) {
+            self.composer.set(&text);
+        }
+        if let Some(pending) = end.pending {
+            self.queue.push_front(crate::composer::Submission {
+                shown: pending.clone(),
+                text: pending,
+                images: Vec::new(),
+            });
+        }
+        self.last_ctrl_c = None;
+        if self.is_leaving {
+            self.exchange.submit(Job::Quit);
+        } else if turn.is_interrupted {
+            self.give_queue_back();
+        } else {
+            self.next_in_queue();
+        }
+    }
+
+    /// A faint line under a turn that took a while.
+    fn note_end(&mut self, took: Duration) {
+        if took < NOTED_TURN {
+            return;
+        }
+        let mut text = duration(took);
+        if let Some(cost) = self.facts.cost.filter(|_| self.setup.look.cost) {
+            text = format!("{text} {} ${cost:.2} so far", self.glyphs.dot);
+        }
+        let line = Line::from(Span::styled(format!("  {text}"), self.palette.faint()));
+        self.finished.push(line);
+    }
+
+    /// After an interruption what waits goes back into the text: nothing is sent unasked.
+    fn give_queue_back(&mut self) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let waiting: Vec<String> = self.queue.drain(..).map(|one| one.text).collect();
+        let mut text = waiting.join("\n");
+        if !self.composer.is_empty() {
+            text.push('\n');
+            text.push_str(&self.composer.take().text);
+        }
+        self.composer.set(&text);
+    }
+
+    pub(super) fn begin_turn(&mut self) {
+        self.turn = Some(Turn {
+            begun: Instant::now(),
+            stream: self.new_stream(),
+            said: String::new(),
+            reasoning: String::new(),
+            cells: Vec::new(),
+            waiting: None,
+            progress: None,
+            todos: Vec::new(),
+            is_interrupted: false,
+            has_text: false,
+        });
+    }
+
+    fn past(&mut self, messages: Vec<PastMessage>) {
+        self.entries.clear();
+        let mut open: Option<ToolCell> = None;
+        for message in messages {
+            if !matches!(message, PastMessage::Result(_))
+                && let Some(cell) = open.take()
+            {
+                self.remember(Entry::Call(Box::new(cell)));
+            }
+            match message {
+                PastMessage::Person(text) => self.remember(Entry::Person(text)),
+                PastMessage::Model(text) => self.remember(Entry::Model(text)),
+                PastMessage::Call(tool, arguments) => {
+                    open = Some(ToolCell::began(tool, arguments));
+                }
+                PastMessage::Result(result) => {
+                    let mut cell = open
+                        .take()
+                        .unwrap_or_else(|| ToolCell::began("tool".to_owned(), Value::Null));
+                    cell.end = Some(CallEnd {
+                        took: Duration::ZERO,
+                        result,
+                    });
+                    self.remember(Entry::Call(Box::new(cell)));
+                }
+            }
+        }
+        if let Some(cell) = open {
+            self.remember(Entry::Call(Box::new(cell)));
+        }
+    }
+}

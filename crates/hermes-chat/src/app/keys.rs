@@ -1,0 +1,417 @@
+//! What keys do.
+
+use std::time::{Duration, Instant};
+
+use super::search::{RESULTS, Search};
+use super::state::{App, Entry, Wish};
+use crate::cells::Handled;
+use crate::composer::{Popup, PopupKind};
+use crate::overlay::{Overlay, Picked, Picker, Transcript};
+use crate::setup::Job;
+use crate::terminal::{Input, Key, Mods};
+
+/// Two presses within this time belong together.
+const DOUBLE: Duration = Duration::from_millis(700);
+/// The second Ctrl-C ends the program within this time.
+const CONFIRM: Duration = Duration::from_secs(3);
+
+impl App {
+    pub(super) fn input(&mut self, input: Input) {
+        self.hint = None;
+        match input {
+            Input::Paste(text) => self.paste(&text),
+            Input::Key(key, mods) => self.key(key, mods),
+            Input::Other => {}
+        }
+    }
+
+    fn paste(&mut self, text: &str) {
+        if let Some(view) = self.questions.front_mut()
+            && view.paste(text)
+        {
+            return;
+        }
+        if let Some(search) = &mut self.search {
+            search.query.push_str(&text.replace('\n', " "));
+            self.refresh_search();
+            return;
+        }
+        if self.overlay.is_some() {
+            return;
+        }
+        let directory = self.facts.cwd.clone();
+        self.composer.paste(text, self.setup.paste, &directory);
+        self.changed();
+    }
+
+    fn key(&mut self, key: Key, mods: Mods) {
+        let is_ctrl_c = key == Key::Char('c') && mods.ctrl;
+        if self.overlay.is_some() {
+            self.overlay_key(key, mods);
+            return;
+        }
+        if let Some(view) = self.questions.front_mut()
+            && !is_ctrl_c
+        {
+            match view.key(key, mods) {
+                Handled::NotMine => {}
+                Handled::Taken => return,
+                Handled::Answered(line, is_yes) => {
+                    self.questions.pop_front();
+                    let (sign, style) = if is_yes {
+                        (self.glyphs.done, self.palette.good())
+                    } else {
+                        (self.glyphs.failed, self.palette.warning())
+                    };
+                    self.notice(sign, &line, style);
+                    return;
+                }
+            }
+        }
+        if self.search.is_some() {
+            self.search_key(key, mods);
+            return;
+        }
+        if key != Key::Escape {
+            self.last_escape = None;
+        }
+        if std::mem::take(&mut self.after_ctrl_x) && key == Key::Char('e') && mods.ctrl {
+            self.edit();
+            return;
+        }
+        if mods.ctrl || mods.alt {
+            self.combination(key, mods);
+        } else {
+            self.plain(key, mods);
+        }
+    }
+
+    fn plain(&mut self, key: Key, mods: Mods) {
+        match key {
+            Key::Enter if mods.shift => self.insert("\n"),
+            Key::Enter => self.enter(),
+            Key::Tab => drop(self.accept()),
+            Key::Escape => self.escape(),
+            Key::Up | Key::Down => self.vertical(key == Key::Down),
+            Key::Left => self.composer.left(),
+            Key::Right => self.composer.right(),
+            Key::Home => self.composer.home(),
+            Key::End => self.composer.end(),
+            Key::Backspace => {
+                self.composer.backspace();
+                self.changed();
+            }
+            Key::Delete => {
+                self.composer.delete();
+                self.changed();
+            }
+            Key::Char(character) => {
+                let mut bytes = [0; 4];
+                self.insert(character.encode_utf8(&mut bytes));
+            }
+            Key::BackTab | Key::PageUp | Key::PageDown => {}
+        }
+    }
+
+    fn combination(&mut self, key: Key, mods: Mods) {
+        match (key, mods.ctrl) {
+            (Key::Enter, _) | (Key::Char('j'), true) => self.insert("\n"),
+            (Key::Left, _) | (Key::Char('b'), false) => self.composer.word_left(),
+            (Key::Right, _) | (Key::Char('f'), false) => self.composer.word_right(),
+            (Key::Char('a'), true) => self.composer.home(),
+            (Key::Char('e'), true) => self.composer.end(),
+            (Key::Char('b'), true) => self.composer.left(),
+            (Key::Char('f'), true) => self.composer.right(),
+            (Key::Char('p'), true) | (Key::Up, _) => self.older(),
+            (Key::Char('n'), true) | (Key::Down, _) => self.newer(),
+            (Key::Char('c'), true) => self.ctrl_c(),
+            (Key::Char('d'), true) if self.composer.is_empty() => self.leave(),
+            (Key::Char('g'), true) => self.edit(),
+            (Key::Char('x'), true) => self.after_ctrl_x = true,
+            (Key::Char('l'), true) => self.wish = Some(Wish::Clear),
+            (Key::Char('o'), true) => self.unfold(),
+            (Key::Char('r'), true) => {
+                self.popup = None;
+                self.search = Some(Search::default());
+                self.refresh_search();
+            }
+            (Key::Char('t'), true) => self.open_transcript(),
+            (Key::Char('v'), true) => self.attach_image(),
+            (Key::Char('z'), true) => self.wish = Some(Wish::Pause),
+            (Key::Char('d' | 'k' | 'u' | 'w' | 'y' | 'h') | Key::Backspace, _) => {
+                self.cutting(key, mods);
+                self.changed();
+            }
+            _ => {}
+        }
+    }
+
+    fn cutting(&mut self, key: Key, mods: Mods) {
+        let composer = &mut self.composer;
+        match (key, mods.ctrl) {
+            (Key::Char('d'), true) => composer.delete(),
+            (Key::Char('d'), false) => composer.cut_word_after(),
+            (Key::Char('k'), true) => composer.cut_to_end(),
+            (Key::Char('u'), true) => composer.cut_to_start(),
+            (Key::Char('w'), true) => composer.cut_word_before(),
+            (Key::Char('y'), true) => composer.put_back(),
+            (Key::Char('h'), true) => composer.backspace(),
+            (Key::Backspace, _) => composer.cut_part_before(),
+            _ => {}
+        }
+    }
+
+    fn insert(&mut self, text: &str) {
+        self.composer.insert(text);
+        self.changed();
+    }
+
+    /// The text was changed: another completion may fit, and it is no entry of the history.
+    fn changed(&mut self) {
+        self.history.leave();
+        self.refresh_popup();
+    }
+
+    pub(super) fn refresh_popup(&mut self) {
+        let exchange = std::sync::Arc::clone(&self.exchange);
+        self.popup = Popup::open(
+            self.composer.before(),
+            &self.setup.commands,
+            &self.files,
+            &self.facts.cwd,
+            move || exchange.send(crate::events::Event::FilesListed),
+        )
+        .filter(|_| self.composer.is_at_end());
+    }
+
+    fn accept(&mut self) -> Option<PopupKind> {
+        let popup = self.popup.take()?;
+        let (typed, text) = popup.choice()?;
+        self.composer.complete(typed, text);
+        let kind = popup.kind;
+        self.refresh_popup();
+        Some(kind)
+    }
+
+    fn enter(&mut self) {
+        if self.composer.before().ends_with('\\') && self.composer.is_at_end() {
+            self.composer.backspace();
+            self.insert("\n");
+            return;
+        }
+        // A command that was only begun is completed and run; a file is completed.
+        match self.accept() {
+            Some(PopupKind::Reference) => {}
+            Some(PopupKind::Command) | None => self.submit(),
+        }
+    }
+
+    fn escape(&mut self) {
+        if self.popup.take().is_some() {
+            return;
+        }
+        let now = Instant::now();
+        let is_second = self
+            .last_escape
+            .take()
+            .is_some_and(|last| now.duration_since(last) < DOUBLE);
+        if is_second && !self.is_busy() {
+            self.choose_message();
+        } else {
+            self.last_escape = Some(now);
+        }
+    }
+
+    fn vertical(&mut self, down: bool) {
+        if let Some(popup) = &mut self.popup {
+            popup.step(down);
+            return;
+        }
+        let width = self.width().saturating_sub(2);
+        if self.composer.vertical(down, width) {
+            return;
+        }
+        if down {
+            self.newer();
+        } else {
+            self.older();
+        }
+    }
+
+    fn older(&mut self) {
+        let current = self.composer.text().to_owned();
+        if let Some(entry) = self.history.older(&current) {
+            self.composer.set(&entry);
+            self.popup = None;
+        }
+    }
+
+    fn newer(&mut self) {
+        if let Some(entry) = self.history.newer() {
+            self.composer.set(&entry);
+            self.popup = None;
+        }
+    }
+
+    /// Ends the turn, empties the text, or ends the program: the first that there is to do.
+    pub(super) fn ctrl_c(&mut self) {
+        let now = Instant::now();
+        let is_second = self
+            .last_ctrl_c
+            .is_some_and(|last| now.duration_since(last) < CONFIRM);
+        self.last_ctrl_c = Some(now);
+        if let Some(turn) = &self.turn {
+            if is_second || turn.is_interrupted {
+                self.is_leaving = true;
+                self.hint = Some("Ending".to_owned());
+            }
+            self.interrupt();
+        } else if is_second {
+            self.leave();
+        } else if !self.composer.is_empty() {
+            drop(self.composer.take());
+            self.popup = None;
+            self.last_ctrl_c = None;
+        } else {
+            self.hint = Some("Press Ctrl-C again to exit".to_owned());
+        }
+    }
+
+    pub(super) fn leave(&mut self) {
+        if self.turn.is_some() {
+            self.is_leaving = true;
+            self.interrupt();
+        } else {
+            self.exchange.submit(Job::Quit);
+        }
+    }
+
+    fn edit(&mut self) {
+        if self.is_busy() {
+            self.hint = Some("The editor opens when the turn is over".to_owned());
+            return;
+        }
+        let text = self.composer.take().text;
+        self.popup = None;
+        self.lend(Job::Edit(text));
+    }
+
+    fn attach_image(&mut self) {
+        let directory = self.facts.cwd.clone();
+        if !self.composer.attach_path_before(&directory) {
+            let text = "Type or paste the path of an image, then press Ctrl-V";
+            self.hint = Some(text.to_owned());
+        }
+        self.popup = None;
+    }
+
+    /// Shows the whole output of the last call, and of those to come.
+    fn unfold(&mut self) {
+        self.is_unfolded = !self.is_unfolded;
+        if self.is_unfolded {
+            if let Some(cell) = self.last_cell.take() {
+                let rows = cell.whole(self.width(), self.palette, self.glyphs);
+                self.group(super::state::Group::Calls);
+                self.finished.extend(rows);
+            }
+            self.hint = Some("Output of tools is shown; Ctrl-O hides it".to_owned());
+        } else {
+            self.hint = Some("Output of tools is hidden".to_owned());
+        }
+    }
+
+    pub(super) fn refresh_search(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.results = self.history.search(&search.query, RESULTS);
+            search.chosen = 0;
+        }
+    }
+
+    fn search_key(&mut self, key: Key, mods: Mods) {
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        match (key, mods.ctrl) {
+            (Key::Escape, _) | (Key::Char('c' | 'g'), true) => self.search = None,
+            (Key::Enter | Key::Tab, _) => {
+                if let Some(text) = search.choice().map(str::to_owned) {
+                    self.composer.set(&text);
+                }
+                self.search = None;
+            }
+            (Key::Down, _) | (Key::Char('r' | 'n'), true) => search.step(1),
+            (Key::Up, _) | (Key::Char('s' | 'p'), true) => search.step(-1),
+            (Key::Backspace, _) => {
+                search.query.pop();
+                self.refresh_search();
+            }
+            (Key::Char('u'), true) => {
+                search.query.clear();
+                self.refresh_search();
+            }
+            (Key::Char(character), false) => {
+                search.query.push(character);
+                self.refresh_search();
+            }
+            _ => {}
+        }
+    }
+
+    fn open_transcript(&mut self) {
+        self.overlay = Some(Overlay::Transcript(Transcript::default()));
+    }
+
+    /// A list of the messages so far, to change one of them.
+    fn choose_message(&mut self) {
+        let messages: Vec<String> = self
+            .entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Person(text) => Some(hermes_text::one_line(text, 300)),
+                Entry::Model(_) | Entry::Call(_) | Entry::Notice(_) => None,
+            })
+            .collect();
+        if messages.is_empty() {
+            self.hint = Some("There are no messages to edit yet".to_owned());
+            return;
+        }
+        let mut picker = Picker::new(
+            "Edit an earlier message; what followed is taken back",
+            messages,
+        );
+        picker.choose_last();
+        self.overlay = Some(Overlay::Messages(picker));
+    }
+
+    fn overlay_key(&mut self, key: Key, mods: Mods) {
+        let size = self.size;
+        match &mut self.overlay {
+            Some(Overlay::Transcript(transcript)) => {
+                let is_closed = transcript.key(key, mods, size);
+                self.overlay.take_if(|_| is_closed);
+            }
+            Some(Overlay::Messages(picker)) => match picker.key(key, mods, size) {
+                Picked::Nothing => {}
+                Picked::Cancelled => self.overlay = None,
+                Picked::Chosen(index) => {
+                    self.overlay = None;
+                    self.rewind(index);
+                }
+            },
+            None => {}
+        }
+    }
+
+    /// Takes back the message of this number and everything after it.
+    fn rewind(&mut self, index: usize) {
+        let is_person = |entry: &Entry| matches!(entry, Entry::Person(_));
+        let count = self.entries.iter().filter(|entry| is_person(entry)).count();
+        let places = self.entries.iter().enumerate();
+        let place = places.filter(|(_, entry)| is_person(entry)).nth(index);
+        if let Some((place, _)) = place {
+            self.entries.truncate(place);
+        }
+        self.exchange
+            .submit(Job::Rewind(count.saturating_sub(index)));
+    }
+}

@@ -1,0 +1,12 @@
+//! The thread that owns the terminal: what it knows, what keys do, what is drawn and when.
+
+mod events;
+mod keys;
+mod pace;
+mod run;
+mod search;
+mod state;
+mod submit;
+mod view;
+
+pub(crate) use run::Screen;

@@ -1,0 +1,130 @@
+//! What the interface is started with, and what it is told about the conversation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hermes_agent::{Steering, TurnOutcome};
+use hermes_proc::Wake;
+
+pub use crate::composer::PasteLimits;
+
+/// What Enter does while a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BusyMode {
+    /// The turn ends, and the message is the next one.
+    Interrupt,
+    /// The message waits for the end of the turn.
+    Queue,
+    /// The running turn gets the message.
+    Steer,
+}
+
+/// A command that can be typed after a slash.
+#[derive(Debug, Clone)]
+pub struct CommandName {
+    pub name: String,
+    pub arguments: String,
+    pub help: String,
+}
+
+/// How the terminal is used.
+#[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent fact about the terminal or wish of the person"
+)]
+pub struct Look {
+    /// Whether colours are shown.
+    pub coloured: bool,
+    /// Whether the terminal shows UTF-8.
+    pub utf8: bool,
+    /// Whether the terminal breaks lines anew when it gets narrower.
+    pub reflows: bool,
+    /// Whether answers are shown while they are written.
+    pub streaming: bool,
+    /// Whether the model's reasoning is shown while it thinks.
+    pub reasoning: bool,
+    /// Whether the cost is shown.
+    pub cost: bool,
+    /// Whether the terminal rings when a long turn ends.
+    pub bell: bool,
+}
+
+/// What the interface is started with.
+#[derive(Clone)]
+pub struct Setup {
+    pub look: Look,
+    pub busy_mode: BusyMode,
+    pub paste: PasteLimits,
+    pub commands: Vec<CommandName>,
+    /// File of what was typed before.
+    pub history: PathBuf,
+    /// Ends the running turn when it is raised.
+    pub interrupt: Arc<Wake>,
+    /// Whether the program has been asked to end.
+    pub is_ending: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// What the status line shows.
+#[derive(Clone, Default)]
+pub struct Facts {
+    pub model: String,
+    /// Name of the profile; empty for the default one.
+    pub profile: String,
+    /// Tokens of the context that are used, and how many there are.
+    pub window: (u64, u64),
+    pub cost: Option<f64>,
+    pub cwd: PathBuf,
+    /// The directory as people write it.
+    pub shown_cwd: String,
+    pub branch: Option<String>,
+    pub is_yolo: bool,
+    /// Sends messages to a running turn.
+    pub steering: Option<Arc<Steering>>,
+    /// Counts the background processes that run.
+    pub processes: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub struct TurnEnd {
+    pub outcome: TurnOutcome,
+    /// The answer, for those who did not see it arrive.
+    pub text: Option<String>,
+    /// What went wrong, and what to do about it.
+    pub failure: Option<(String, Option<String>)>,
+    /// Files whose last change failed.
+    pub unwritten: Vec<String>,
+    /// A message that came too late for the turn.
+    pub pending: Option<String>,
+    /// The message, if it could not be stored: it goes back into the text.
+    pub returned: Option<String>,
+}
+
+/// A message of the conversation so far.
+#[derive(Debug, Clone)]
+pub enum PastMessage {
+    Person(String),
+    Model(String),
+    /// A call: the tool and its arguments.
+    Call(String, serde_json::Value),
+    /// The result of the call before.
+    Result(String),
+}
+
+/// What the person wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Job {
+    /// A turn with this message.
+    Turn { text: String, images: Vec<PathBuf> },
+    /// A command with a slash. The terminal is its own until it is done.
+    Command(String),
+    /// A command of the shell. The terminal is its own until it is done.
+    Shell(String),
+    /// The text in an editor. The terminal is its own until it is done.
+    Edit(String),
+    /// Takes back so many messages of the person, and everything after them.
+    Rewind(usize),
+    /// The end of the conversation.
+    Quit,
+}

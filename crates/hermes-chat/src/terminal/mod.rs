@@ -1,0 +1,9 @@
+//! The terminal: its keys, its mode, its size, and who else may use it meanwhile. Nothing is ever
+//! asked of it: some terminals do not answer.
+
+mod keys;
+mod mode;
+
+pub(crate) use keys::{Decoder, Input, Key, Mods};
+pub use mode::restore_terminal;
+pub(crate) use mode::{RawMode, Size, size, write_all};

@@ -1,0 +1,418 @@
+//! `hermes chat` at a terminal: the conversation behind the interface of `hermes-chat`.
+//!
+//! The interface has a thread of its own; here its jobs are done, one after the other.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hermes_agent::{ExitReason, TurnInput, TurnOutcome, TurnResult};
+use hermes_chat::{
+    BusyMode, Chat, CommandName, Facts, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
+};
+use hermes_config::settings::Layer;
+use hermes_config::{Config, Environment, vars};
+use hermes_proc::{ChildSpec, find_on_path};
+use hermes_runtime::{Runtime, git_branch, load_image};
+use hermes_session::{MessageRole, SessionStore};
+use hermes_terminal::SessionKey;
+use serde_json::Value;
+
+use super::display::Display;
+use super::exit_code::exit_code;
+use super::open_chat::OpenChat;
+use super::options::{ChatOptions, InputMode};
+use super::slash::{self, After, ChatState};
+use crate::commands::config::editor;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::{counted, one_line};
+
+/// Characters of a title that are shown.
+const TITLE: usize = 80;
+/// Largest text that is taken back from an editor.
+const MAX_EDITED: u64 = 16 * 1024 * 1024;
+
+/// Whether the interface can be shown, and is wanted.
+pub(super) fn is_usable(options: &ChatOptions, context: &Context) -> bool {
+    let is_wanted = matches!(options.mode, InputMode::Lines { quiet: false }) && !options.plain;
+    is_wanted
+        && crate::ui::is_full_terminal(&context.env)
+        && context.config().text("display.interface") != "plain"
+}
+
+pub(super) fn run(options: &ChatOptions, runtime: &Runtime, context: &Context) -> Result<ExitCode> {
+    context.start_logging();
+    let mut chat = Chat::new().map_err(unusable)?;
+    let person = chat.person(&options.request.interrupt);
+    let open = OpenChat::open_with(options, runtime, person)?;
+    let mut run = Interface {
+        context,
+        display: Display::new(options, context),
+        open,
+        code: 0,
+        last: None,
+        deletes: false,
+    };
+    if let Some(session) = run.open.conversation.resumed() {
+        let id = session.id.clone();
+        let title = session.title.as_deref();
+        let title = title.map_or_else(String::new, |title| {
+            format!(" \"{}\"", one_line(title, TITLE))
+        });
+        let (count, _) = run.open.conversation.agent().message_counts();
+        chat.notice(format!(
+            "Resumed {id}{title} ({})",
+            counted(count, "message")
+        ));
+        chat.set_past(run.past());
+    }
+    let setup = setup(options, context, run.open.ending());
+    let facts = run.facts();
+    if let Err(error) = chat.start(setup, facts) {
+        run.open.close(None, 1)?;
+        return Err(unusable(error));
+    }
+    run.open.expect_interrupt();
+    run.jobs(&chat);
+    chat.end();
+    run.leave()
+}
+
+fn unusable(error: std::io::Error) -> CommandError {
+    CommandError::environment(format!("the terminal cannot be used: {error}"))
+        .hint("`hermes chat --plain` works with any terminal")
+}
+
+fn setup(
+    options: &ChatOptions,
+    context: &Context,
+    is_ending: Arc<dyn Fn() -> bool + Send + Sync>,
+) -> Setup {
+    let config = context.config();
+    let number = |key: &str| config.int(key).and_then(|n| usize::try_from(n).ok());
+    let commands = slash::listed().map(|(name, arguments, help)| CommandName {
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+        help: help.to_owned(),
+    });
+    Setup {
+        look: look(config, &context.env),
+        busy_mode: match config.text("display.busy_input_mode") {
+            "queue" => BusyMode::Queue,
+            "steer" => BusyMode::Steer,
+            _ => BusyMode::Interrupt,
+        },
+        paste: PasteLimits {
+            lines: number("paste_collapse_threshold").unwrap_or(0),
+            characters: number("paste_collapse_char_threshold").unwrap_or(0),
+        },
+        commands: commands.collect(),
+        history: context.location.home.join(".hermes_history"),
+        interrupt: Arc::clone(&options.request.interrupt),
+        is_ending,
+    }
+}
+
+fn look(config: &Config, env: &Environment) -> Look {
+    let is_default = |key: &str| {
+        let winner = config.candidates(key);
+        winner
+            .first()
+            .is_none_or(|winner| winner.layer == Layer::Default)
+    };
+    let is_console = env.text(&vars::TERM) == Some("linux");
+    Look {
+        coloured: !env.is_set(&vars::NO_COLOR),
+        utf8: crate::ui::is_utf8(env),
+        reflows: !env.is_set(&vars::XTERM_VERSION) && !env.is_set(&vars::STY) && !is_console,
+        streaming: is_default("display.streaming") || config.flag("display.streaming"),
+        reasoning: config.flag("display.show_reasoning"),
+        cost: config.flag("display.show_cost"),
+        bell: config.flag("display.bell_on_complete"),
+    }
+}
+
+/// The conversation behind the interface.
+struct Interface<'a> {
+    context: &'a Context,
+    open: OpenChat,
+    display: Display,
+    code: u8,
+    last: Option<TurnResult>,
+    /// Whether the session is deleted at the end.
+    deletes: bool,
+}
+
+/// What follows a job.
+enum Then {
+    GoOn,
+    Leave,
+}
+
+impl Interface<'_> {
+    fn jobs(&mut self, chat: &Chat) {
+        loop {
+            let job = chat.next_job();
+            self.open.expect_interrupt();
+            let then = match job {
+                Job::Turn { text, images } => {
+                    self.message(&text, &images, chat);
+                    Then::GoOn
+                }
+                Job::Command(line) => self.command(&line, chat),
+                Job::Shell(command) => {
+                    self.shell(&command);
+                    chat.job_done(None);
+                    Then::GoOn
+                }
+                Job::Edit(text) => {
+                    let edited = self.edited(&text).unwrap_or_else(|error| {
+                        self.complain(&error);
+                        text
+                    });
+                    chat.job_done(Some(edited));
+                    Then::GoOn
+                }
+                Job::Rewind(count) => {
+                    self.rewind(count, chat);
+                    Then::GoOn
+                }
+                Job::Quit => Then::Leave,
+            };
+            if !self.open.goes_on() || matches!(then, Then::Leave) {
+                return;
+            }
+        }
+    }
+
+    fn message(&mut self, text: &str, images: &[std::path::PathBuf], chat: &Chat) {
+        let loaded: std::result::Result<Vec<_>, _> =
+            images.iter().map(|path| load_image(path)).collect();
+        match loaded {
+            Ok(images) => {
+                let typed = text.to_owned();
+                let text = self.open.conversation.expand_references(text);
+                self.turn(TurnInput { text, images }, Some(typed), chat);
+            }
+            Err(error) => {
+                let error = CommandError::from(error);
+                let hint = error.hints.first().cloned();
+                chat.turn_ended(TurnEnd {
+                    outcome: TurnOutcome::Failed,
+                    text: None,
+                    failure: Some((format!("Not sent: {}", error.message), hint)),
+                    unwritten: Vec::new(),
+                    pending: None,
+                    returned: Some(text.to_owned()),
+                });
+            }
+        }
+    }
+
+    fn turn(&mut self, input: TurnInput, typed: Option<String>, chat: &Chat) {
+        let mut observer = chat.observer();
+        let result = self.open.conversation.turn(input, &mut observer);
+        self.code = exit_code(&result, self.open.conversation.is_worker());
+        // Before the screen hears of the end: what is raised then is for what comes next.
+        self.open.goes_on();
+        chat.set_facts(self.facts());
+        let failure = result.failure.as_ref();
+        chat.turn_ended(TurnEnd {
+            outcome: result.outcome,
+            text: result.final_response.clone(),
+            failure: failure.map(|failure| (failure.message.clone(), failure.hint.clone())),
+            unwritten: result.unwritten_files.clone(),
+            pending: result.pending_steer.clone(),
+            returned: typed.filter(|_| result.exit_reason == ExitReason::StoreFailed),
+        });
+        self.last = Some(result);
+    }
+
+    /// A command with a slash. It has the terminal, and prints as it does line by line.
+    fn command(&mut self, line: &str, chat: &Chat) -> Then {
+        let mut state = ChatState {
+            conversation: &mut self.open.conversation,
+            display: &mut self.display,
+            context: self.context,
+        };
+        let after = slash::run(line, &mut state);
+        chat.set_facts(self.facts());
+        chat.set_past(self.past());
+        match after {
+            Ok(After::Prompt) => chat.job_done(None),
+            Ok(After::Turn(text)) => {
+                chat.job_takes_turn(&text);
+                self.turn(TurnInput::text(text), None, chat);
+            }
+            Ok(After::Quit { delete }) => {
+                self.deletes = delete;
+                return Then::Leave;
+            }
+            Err(error) => {
+                self.complain(&error);
+                chat.job_done(None);
+            }
+        }
+        Then::GoOn
+    }
+
+    /// Shows an error while the terminal is lent. A terminal that is gone is noticed elsewhere.
+    fn complain(&self, error: &CommandError) {
+        drop(self.context.note(format!("Error: {}", error.message)));
+        for hint in &error.hints {
+            drop(self.context.hint(hint));
+        }
+    }
+
+    /// The person's own command, in the directory of the conversation.
+    fn shell(&mut self, command: &str) {
+        let path = self.context.env.os(&vars::PATH);
+        let shells = ["bash", "sh"].map(OsStr::new);
+        let Some(shell) = shells
+            .into_iter()
+            .find_map(|shell| find_on_path(shell, path))
+        else {
+            let error = CommandError::environment("no shell was found");
+            return self.complain(&error.hint("install bash"));
+        };
+        let plan = self.context.environment().helper_plan();
+        let mut child = ChildSpec::new(shell, ["-c", command], plan);
+        child.cwd = Some(self.open.conversation.agent().context().session.cwd());
+        match child.run_interactive() {
+            Ok(status) if status.success() => {}
+            Ok(status) => drop(self.context.note(format!("The command failed: {status}"))),
+            Err(error) => self.complain(&CommandError::environment(error.to_string())),
+        }
+    }
+
+    /// The text after the person has changed it in their editor.
+    fn edited(&self, text: &str) -> Result<String> {
+        let (program, mut args) = editor(self.context)?;
+        let name = format!("hermes-message-{}.md", hermes_fs::random_hex(8));
+        let file = self.context.temp_dir().join(name);
+        hermes_fs::write_atomic(&file, text.as_bytes(), 0o600)?;
+        args.push(file.clone().into_os_string());
+        let child = ChildSpec::new(&program, args, self.context.environment().helper_plan());
+        let status = child.run_interactive().map_err(|error| {
+            CommandError::environment(error.to_string()).hint("set EDITOR to a program that exists")
+        });
+        let read = hermes_fs::read_text_capped(&file, MAX_EDITED);
+        hermes_fs::remove_file(&file)?;
+        if !status?.success() {
+            return Err(CommandError::user(format!(
+                "the editor {} failed; the message is unchanged",
+                program.display()
+            )));
+        }
+        Ok(read?.trim_end().to_owned())
+    }
+
+    /// Takes messages back; the text of the first of them can be changed and sent again.
+    fn rewind(&mut self, count: usize, chat: &Chat) {
+        match self.open.conversation.agent().undo(count) {
+            Ok(Some(text)) => {
+                let messages = counted(count, "message");
+                chat.notice(format!(
+                    "Took back the last {messages} and what followed; change the text and send it again"
+                ));
+                chat.set_facts(self.facts());
+                chat.job_done(Some(text));
+            }
+            Ok(None) => chat.notice("There is nothing to take back"),
+            Err(error) => chat.notice(format!("Error: {error}")),
+        }
+    }
+
+    fn facts(&mut self) -> Facts {
+        let conversation = &mut self.open.conversation;
+        let is_yolo = conversation.tools().is_yolo();
+        let terminal = Arc::clone(conversation.tools().terminal());
+        let is_remote = conversation.tools().remote().is_some();
+        let agent = conversation.agent();
+        let window = agent.window_use();
+        // A session that cannot be read has no cost to show; the next turn tells of the trouble.
+        let session = agent.stored_session().ok().flatten();
+        let cwd = agent.context().session.cwd();
+        let key = agent.context().session_key.clone();
+        let profile = self.context.current.as_ref();
+        Facts {
+            model: agent.provider().route().model,
+            profile: profile
+                .filter(|name| !name.is_default())
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            window: (window.used, window.window),
+            cost: session.and_then(|session| session.estimated_cost_usd),
+            shown_cwd: short_path(&cwd, &self.context.location.user_home),
+            branch: if is_remote { None } else { git_branch(&cwd) },
+            cwd,
+            is_yolo,
+            steering: Some(agent.steering()),
+            processes: Some(Arc::new(move || {
+                let all = terminal.processes_of(&SessionKey::new(&key)).list(0);
+                all.iter()
+                    .filter(|process| process.ending.is_none())
+                    .count()
+            })),
+        }
+    }
+
+    /// The messages of the conversation.
+    fn past(&mut self) -> Vec<PastMessage> {
+        let mut past = Vec::new();
+        for message in self.open.conversation.agent().messages() {
+            let text = message.text();
+            match message.role {
+                MessageRole::User if message.is_summary() => past.push(PastMessage::Model(text)),
+                MessageRole::User => past.push(PastMessage::Person(text)),
+                MessageRole::Tool => past.push(PastMessage::Result(text)),
+                _ => {
+                    if !text.trim().is_empty() {
+                        past.push(PastMessage::Model(text));
+                    }
+                    let calls = message.tool_calls.as_ref().and_then(Value::as_array);
+                    for call in calls.into_iter().flatten() {
+                        let function = call.get("function").unwrap_or(call);
+                        let name = function["name"].as_str().unwrap_or("tool");
+                        let arguments = function["arguments"].as_str().unwrap_or_default();
+                        let arguments = serde_json::from_str(arguments).unwrap_or(Value::Null);
+                        past.push(PastMessage::Call(name.to_owned(), arguments));
+                    }
+                }
+            }
+        }
+        past
+    }
+
+    fn leave(mut self) -> Result<ExitCode> {
+        let agent = self.open.conversation.agent();
+        let id = agent.session_id().clone();
+        let is_stored = agent.is_stored();
+        let last = self.last.as_ref().filter(|last| last.session_id == id);
+        if last.is_some() && !self.deletes {
+            // A terminal that is gone does not read it; the session is stored all the same.
+            let flag = self.context.profile_flag();
+            drop(
+                self.context
+                    .note(format!("Go on with: hermes {flag}--resume {id}")),
+            );
+        }
+        let code = self.open.close(self.last.as_ref(), self.code)?;
+        if self.deletes && is_stored {
+            SessionStore::open(&self.context.location.home)?.delete_session(&id)?;
+            self.context.note(format!("Deleted session {id}"))?;
+        }
+        Ok(code)
+    }
+}
+
+/// A path with `~` for the person's home.
+fn short_path(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Ok(rest) => format!("~/{}", rest.display()),
+        Err(_) => path.display().to_string(),
+    }
+}
