@@ -86,9 +86,13 @@ impl<W: Write> TerminalWriter<W> {
 
 impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.begun.extend_from_slice(bytes);
-        let held = std::mem::take(&mut self.begun);
-        let mut rest = held.as_slice();
+        let mut held = std::mem::take(&mut self.begun);
+        let mut rest = if held.is_empty() {
+            bytes
+        } else {
+            held.extend_from_slice(bytes);
+            &held
+        };
         while !rest.is_empty() {
             let (valid, invalid) = match std::str::from_utf8(rest) {
                 Ok(text) => (text, None),

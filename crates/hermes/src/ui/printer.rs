@@ -4,7 +4,7 @@
 //! of it is an order; that is seen to here, for every command. Our own colours are marked by a key that
 //! no other text can know and become orders on the way out.
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use hermes_config::{Environment, vars};
@@ -97,19 +97,20 @@ impl Printer {
 
     /// Data that comes bit by bit. Nobody else gets to print while it is held.
     pub(crate) fn stream(self) -> Box<dyn Write> {
-        let out = std::io::BufWriter::with_capacity(STREAM_BYTES, std::io::stdout().lock());
         if self.stdout.is_terminal {
-            Box::new(TerminalWriter::new(out))
+            self.json_stream()
         } else {
-            Box::new(out)
+            let out = std::io::stdout().lock();
+            Box::new(BufWriter::with_capacity(STREAM_BYTES, out))
         }
     }
 
     /// The same for JSON, which holds no orders wherever it goes.
     #[expect(clippy::unused_self, reason = "all text is written through a printer")]
     pub(crate) fn json_stream(self) -> Box<dyn Write> {
-        let out = std::io::BufWriter::with_capacity(STREAM_BYTES, std::io::stdout().lock());
-        Box::new(TerminalWriter::new(out))
+        // Gathered first: what comes in small pieces is looked at in large ones.
+        let out = TerminalWriter::new(std::io::stdout().lock());
+        Box::new(BufWriter::with_capacity(STREAM_BYTES, out))
     }
 
     /// A line of data.
