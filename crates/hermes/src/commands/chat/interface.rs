@@ -14,7 +14,7 @@ use hermes_chat::{
 use hermes_config::settings::Layer;
 use hermes_config::{Config, Environment, vars};
 use hermes_proc::{ChildSpec, find_on_path};
-use hermes_runtime::{Runtime, git_branch, load_image};
+use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image};
 use hermes_session::{MessageRole, SessionStore};
 use hermes_terminal::SessionKey;
 use serde_json::Value;
@@ -44,6 +44,22 @@ pub(super) fn is_usable(options: &ChatOptions, context: &Context) -> bool {
 
 pub(super) fn run(options: &ChatOptions, runtime: &Runtime, context: &Context) -> Result<ExitCode> {
     context.start_logging();
+    let mut options = options.clone();
+    loop {
+        let (code, next) = one_session(&options, runtime, context)?;
+        match next {
+            None => return Ok(code),
+            Some(session) => options.request.session = SessionChoice::Named(session),
+        }
+    }
+}
+
+/// One session from its beginning to its end, and the one it was left for.
+fn one_session(
+    options: &ChatOptions,
+    runtime: &Runtime,
+    context: &Context,
+) -> Result<(ExitCode, Option<String>)> {
     let mut chat = Chat::new().map_err(unusable)?;
     let person = chat.person(&options.request.interrupt);
     let open = OpenChat::open_with(options, runtime, person)?;
@@ -75,9 +91,9 @@ pub(super) fn run(options: &ChatOptions, runtime: &Runtime, context: &Context) -
         return Err(unusable(error));
     }
     run.open.expect_interrupt();
-    run.jobs(&chat);
+    let next = run.jobs(&chat);
     chat.end();
-    run.leave()
+    Ok((run.leave()?, next))
 }
 
 fn unusable(error: std::io::Error) -> CommandError {
@@ -149,10 +165,13 @@ struct Interface<'a> {
 enum Then {
     GoOn,
     Leave,
+    /// The session is left for this one.
+    Resume(String),
 }
 
 impl Interface<'_> {
-    fn jobs(&mut self, chat: &Chat) {
+    /// Does what the interface asks for until the session is left; the one it is left for.
+    fn jobs(&mut self, chat: &Chat) -> Option<String> {
         loop {
             let job = chat.next_job();
             self.open.expect_interrupt();
@@ -181,8 +200,10 @@ impl Interface<'_> {
                 }
                 Job::Quit => Then::Leave,
             };
-            if !self.open.goes_on() || matches!(then, Then::Leave) {
-                return;
+            match then {
+                Then::Resume(session) => return Some(session),
+                Then::GoOn if self.open.goes_on() => {}
+                Then::GoOn | Then::Leave => return None,
             }
         }
     }
@@ -250,6 +271,7 @@ impl Interface<'_> {
                 self.deletes = delete;
                 return Then::Leave;
             }
+            Ok(After::Resume(session)) => return Then::Resume(session),
             Err(error) => {
                 self.complain(&error);
                 chat.job_done(None);
