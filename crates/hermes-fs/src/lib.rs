@@ -20,7 +20,7 @@ mod staging;
 mod tar_member;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
-pub use confine::{UnsafePath, confined_relative, join_without_symlinks, without_dots};
+pub use confine::{UnsafePath, confined_relative, join_without_symlinks, resolved, without_dots};
 pub use copy::{copy_file, copy_tree};
 pub use entry::{Entry, Kind, read_dir, walk};
 pub use error::{Error, Result, describe};
