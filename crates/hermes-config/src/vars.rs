@@ -69,6 +69,8 @@ vars! {
     HERMES_SIGTERM_GRACE;
     /// Any yes: risky commands run unasked in this process; what must never run still does not.
     HERMES_YOLO_MODE;
+    /// `1` in an agent's shells: commands called there cannot widen what the agent may do.
+    HERMES_AGENT_SHELL;
     /// Directories, separated by `:`, outside of which file tools do not write.
     HERMES_WRITE_SAFE_ROOT;
     /// Any value: interrupts are traced.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hermes_board::boards::BoardHome;
 use hermes_board::dispatch::{Preflight, WorkerNeeds, WorkerProfile, WorkerSetup};
-use hermes_board::{DispatchFlags, KanbanSettings};
+use hermes_board::{DispatchFlags, KanbanSettings, WorkspaceRules};
 use hermes_tools::ToolSelection;
 
 use crate::context::Context;
@@ -29,9 +29,24 @@ fn resolve(context: &Context, flags: &DispatchFlags) -> KanbanSettings {
     KanbanSettings::resolve(context.config(), &context.env, memory_bytes(), flags)
 }
 
+/// Where cards may be worked on.
+pub fn workspace_rules(context: &Context) -> WorkspaceRules {
+    let home = BoardHome::resolve(&context.env, &context.location);
+    rules(context, &home, &kanban_settings(context).workspace_roots)
+}
+
+fn rules(context: &Context, home: &BoardHome, roots: &[String]) -> WorkspaceRules {
+    let environment = context.environment();
+    WorkspaceRules::new(home, &context.location, environment.policy(), roots)
+}
+
 /// How this process starts workers.
 pub fn worker_setup(context: &Context, home: &BoardHome, settings: &KanbanSettings) -> WorkerSetup {
     let policy = context.environment().policy().clone();
+    let workspaces = rules(context, home, &settings.workspace_roots);
+    for complaint in &workspaces.complaints {
+        tracing::warn!("{complaint}");
+    }
     let own = policy.hermes_program.clone();
     let setup = WorkerSetup::new(
         &context.env,
@@ -43,6 +58,7 @@ pub fn worker_setup(context: &Context, home: &BoardHome, settings: &KanbanSettin
     let is_own = setup.program == own || is_same_file(&setup.program, &own);
     let (profiles, workers) = (context.clone(), context.clone());
     WorkerSetup {
+        workspaces,
         profile_of: Arc::new(move |home| profile_of(&profiles, home)),
         preflight: is_own.then(|| -> Preflight {
             Arc::new(move |needs: &WorkerNeeds| preflight(&workers, needs))

@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use hermes_fs::Kind;
 
-use crate::boards::{BoardHome, entries, resolved};
+use crate::boards::{BoardHome, entries};
 use crate::files::cleanup::remove_finished_workspaces;
 use crate::{Result, SqliteBoard};
+use hermes_fs::resolved;
 
 const DAY_SECONDS: u64 = 86_400;
 
