@@ -96,14 +96,6 @@ impl Caller {
         *self != Self::Person
     }
 
-    /// The card of a worker.
-    pub fn own_card(&self) -> Option<&TaskId> {
-        match self {
-            Self::Worker(own) => Some(&own.task),
-            Self::Person | Self::Agent => None,
-        }
-    }
-
     /// The attempt of a worker at its card.
     pub fn run_of(&self, task: &TaskId) -> Option<RunId> {
         match self {

@@ -140,7 +140,7 @@ pub enum Error {
     #[error("the check session {session} is over")]
     ChecksOver { session: i64 },
     #[error(transparent)]
-    Workspace(#[from] crate::WorkspaceRefusal),
+    Workspace(#[from] crate::workspace_refusal::WorkspaceRefusal),
     /// Anything else that is wrong with a request.
     #[error("{0}")]
     BadRequest(String),

@@ -25,6 +25,7 @@ mod settings;
 mod sqlite;
 pub mod store;
 mod worker_variables;
+mod workspace_refusal;
 mod workspace_rules;
 
 pub use caller::{Caller, CallerFacts, OwnCard};
@@ -41,4 +42,5 @@ pub use sqlite::{
     RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, Undecided,
 };
 pub use worker_variables::WorkerVariables;
-pub use workspace_rules::{WorkspaceRefusal, WorkspaceRules};
+pub use workspace_refusal::WorkspaceRefusal;
+pub use workspace_rules::WorkspaceRules;

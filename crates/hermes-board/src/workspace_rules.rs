@@ -9,6 +9,7 @@ use hermes_proc::EnvPolicy;
 
 use crate::boards::BoardHome;
 use crate::model::{Task, WorkspaceKind};
+use crate::workspace_refusal::WorkspaceRefusal;
 
 /// The rules about workspaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,37 +19,6 @@ pub struct WorkspaceRules {
     roots: Vec<PathBuf>,
     /// A sentence for each entry of that setting that does not count.
     pub complaints: Vec<String>,
-}
-
-/// Why a directory cannot be a workspace.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} cannot be a workspace: it {}{why}", path.display(), leads_to(real.as_deref()))]
-pub struct WorkspaceRefusal {
-    path: PathBuf,
-    /// Where the path leads, if that is elsewhere.
-    real: Option<PathBuf>,
-    /// Completes "it …".
-    why: String,
-    is_outside: bool,
-}
-
-impl WorkspaceRefusal {
-    /// What to do instead.
-    pub fn hint(&self) -> &'static str {
-        if self.is_outside {
-            "choose a directory inside the workspace, or let a person add one to \
-             kanban.workspace_roots"
-        } else {
-            "choose the directory of a project, or leave it out for a scratch workspace"
-        }
-    }
-}
-
-fn leads_to(real: Option<&Path>) -> String {
-    match real {
-        Some(real) => format!("leads to {}, which ", real.display()),
-        None => String::new(),
-    }
 }
 
 impl WorkspaceRules {
@@ -88,7 +58,7 @@ impl WorkspaceRules {
     pub fn check(&self, path: &Path) -> Result<PathBuf, WorkspaceRefusal> {
         let real = hermes_fs::resolved(path);
         match workspace_refusal(&real, &self.homes) {
-            Some(why) => Err(refusal(path, &real, why, false)),
+            Some(why) => Err(WorkspaceRefusal::new(path, &real, why)),
             None => Ok(real),
         }
     }
@@ -106,14 +76,11 @@ impl WorkspaceRules {
         let mut roots = own.iter().chain(&self.roots);
         match roots.find(|root| real.starts_with(root)) {
             Some(root) => Ok(root.clone()),
-            None => Err(refusal(
-                path,
-                &real,
-                "lies neither in the workspace of the agent that chose it nor in \
-                 kanban.workspace_roots"
-                    .to_owned(),
-                true,
-            )),
+            None => {
+                let why = "lies neither in the workspace of the agent that chose it nor in \
+                           kanban.workspace_roots";
+                Err(WorkspaceRefusal::outside(path, &real, why.to_owned()))
+            }
         }
     }
 
@@ -132,18 +99,9 @@ impl WorkspaceRules {
                     "lies outside of {}, where the agent that created the card may choose one",
                     root.display()
                 );
-                Err(refusal(path, &real, why, true))
+                Err(WorkspaceRefusal::outside(path, &real, why))
             }
         }
-    }
-}
-
-fn refusal(path: &Path, real: &Path, why: String, is_outside: bool) -> WorkspaceRefusal {
-    WorkspaceRefusal {
-        path: path.to_owned(),
-        real: (hermes_fs::without_dots(path) != real).then(|| real.to_owned()),
-        why,
-        is_outside,
     }
 }
 

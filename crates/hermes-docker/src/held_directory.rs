@@ -33,7 +33,7 @@ impl HeldDirectory {
             directory: hermes_fs::open(path)?,
         };
         if let Some(why) = covered_home(path, protected) {
-            return Err(refused(path, why));
+            return Err(DockerError::never_mounted(path, why));
         }
         if !held.is_there() {
             return Err(held.swapped());
@@ -91,20 +91,9 @@ impl HeldDirectory {
     }
 }
 
-/// The error about a directory that is never mounted.
-pub(crate) fn refused(path: &Path, why: &str) -> DockerError {
-    DockerError::Settings {
-        message: format!(
-            "{} is not mounted at {WORKSPACE}: it {why}; nothing was run",
-            path.display()
-        ),
-        hint: "work in the directory of a project".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use hermes_fs::symlink;
 
     use super::*;
 
@@ -129,7 +118,7 @@ mod tests {
         let error = HeldDirectory::open(&work, &protected).unwrap_err();
         assert!(error.to_string().contains("home directory"), "{error}");
         hermes_fs::remove_file(&work).unwrap();
-        symlink(root.join("moved"), &work).unwrap();
+        symlink(&root.join("moved"), &work).unwrap();
         let error = HeldDirectory::open(&work, &protected).unwrap_err();
         assert!(error.to_string().contains("was replaced"), "{error}");
     }

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_policy::{ProtectedHomes, covered_home};
 
-use super::error::Result;
-use super::held_directory::refused;
+use super::error::{DockerError, Result};
 
 /// Home in every container.
 pub(crate) const CONTAINER_HOME: &str = "/root";
@@ -86,7 +85,7 @@ impl Workdir {
         } else if let Some(why) = refusal {
             // The work on a card must not go elsewhere in silence.
             if facts.workspace.is_some() {
-                return Err(refused(source, why));
+                return Err(DockerError::never_mounted(source, why));
             }
             self.warnings.push(format!(
                 "{} is not mounted at {WORKSPACE}: it {why}, and docker_mount_cwd_to_workspace \

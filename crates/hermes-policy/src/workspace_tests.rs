@@ -1,5 +1,4 @@
-use std::os::unix::fs::symlink;
-
+use hermes_fs::symlink;
 use pretty_assertions::assert_eq;
 
 use super::*;
@@ -66,9 +65,9 @@ fn links_are_followed_and_keys_are_refused() {
         ("users/me/.hermes", "users/me/project/to-hermes"),
         ("users/me/.ssh", "users/me/project/sub/to-keys"),
     ] {
-        symlink(world.path(target), world.path(link)).unwrap();
+        symlink(&world.path(target), &world.path(link)).unwrap();
     }
-    symlink("/", world.path("to-root")).unwrap();
+    symlink(Path::new("/"), &world.path("to-root")).unwrap();
     assert_eq!(world.refusal("to-home").as_deref(), Some(IS_USER_HOME));
     let to_hermes = world.refusal("users/me/project/to-hermes");
     assert_eq!(to_hermes.as_deref(), Some(IS_HERMES_HOME));

@@ -29,12 +29,13 @@ mod title;
 mod tool_set;
 mod triage;
 mod worker;
+mod worker_setup;
 mod worktree;
 
 pub use backend::{
     BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteLease, docker_host, live_environment,
 };
-pub use board_settings::{dispatch_settings, kanban_settings, worker_setup, workspace_rules};
+pub use board_settings::{dispatch_settings, kanban_settings, workspace_rules};
 pub use context::{Context, Program};
 pub use conversation::Conversation;
 pub use error::{Error, ErrorKind, Result};
@@ -47,3 +48,4 @@ pub use tool_set::{
     local_sandbox, login_overlay,
 };
 pub use triage::{AutoDecomposer, DecomposeBoards, roster};
+pub use worker_setup::worker_setup;

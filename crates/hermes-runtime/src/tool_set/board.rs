@@ -9,8 +9,9 @@ use hermes_tools::BoardAccess;
 
 use super::check_backend::AssigneeChecks;
 use crate::backend::RemoteLease;
-use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::board_settings::dispatch_settings;
 use crate::context::Context;
+use crate::worker_setup::worker_setup;
 
 /// The board as tools of this conversation use it. Opens nothing.
 pub(super) fn access(context: &Context, remote: Option<&Arc<RemoteLease>>) -> BoardAccess {

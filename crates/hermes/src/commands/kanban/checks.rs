@@ -158,9 +158,10 @@ impl CheckPlace {
                 format!("nowhere: {}", one_line(&error.to_string(), COMMAND)),
             ),
         };
-        let rest = match on_host {
-            0 => String::new(),
-            some => format!(", {some} of them on this machine, as whoever filed them asked"),
+        let rest = if on_host == 0 || word == "local" {
+            String::new()
+        } else {
+            format!(", {on_host} of them on this machine, as whoever filed them asked")
         };
         Some(Self {
             word,
