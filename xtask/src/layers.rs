@@ -18,6 +18,16 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "boards lie in the root that profiles share, and cards are given to profiles",
     },
     Sideways {
+        from: "hermes-board",
+        to: "hermes-policy",
+        reason: "what a card may be worked on in follows the one list of private places",
+    },
+    Sideways {
+        from: "hermes-docker",
+        to: "hermes-policy",
+        reason: "what is mounted follows the one list of private places",
+    },
+    Sideways {
         from: "hermes-docker",
         to: "hermes-terminal",
         reason: "a container is a backend of the terminal",

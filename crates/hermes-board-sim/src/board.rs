@@ -255,6 +255,7 @@ impl Card {
             result: None,
             skills: None,
             sandbox: None,
+            filed_within: None,
             max_retries: self.max_retries,
             session_id: None,
             workflow_template_id: None,

@@ -28,7 +28,7 @@ impl<B: Subject> World<B> {
             parents: parent.into_iter().collect(),
             max_retries: form.retries.map(i64::from),
             max_runtime_seconds: form.minutes.map(|minutes| i64::from(minutes) * 60),
-            checks: vec!["true".to_owned(); form.checks.into()],
+            checks: vec!["true".into(); form.checks.into()],
             priority: form.priority.into(),
             start: match form.held {
                 Hold::No => StartIn::Work,

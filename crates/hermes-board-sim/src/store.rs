@@ -590,6 +590,7 @@ impl Card {
             .map(|position| Check {
                 position,
                 command: String::new(),
+                on_host: false,
             })
             .collect()
     }

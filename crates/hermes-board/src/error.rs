@@ -50,6 +50,24 @@ pub enum Error {
     DefaultBoard,
     #[error("this worker belongs to board '{own}' and cannot use board '{asked}'")]
     ForeignBoard { asked: String, own: String },
+    #[error("this worker belongs to card {own} and cannot {action} card {asked}")]
+    ForeignCard {
+        own: TaskId,
+        asked: TaskId,
+        /// Completes "cannot … card t_1".
+        action: &'static str,
+    },
+    #[error("this worker belongs to card {own} and cannot {action}")]
+    NotForWorkers {
+        own: TaskId,
+        /// Completes "cannot …".
+        action: &'static str,
+    },
+    #[error("an agent cannot {action}")]
+    NotForAgents {
+        /// Completes "an agent cannot …".
+        action: String,
+    },
     /// `board.json` exists and cannot be read, so it is not replaced either.
     #[error("could not read {}: {detail}", path.display())]
     Metadata { path: PathBuf, detail: String },
@@ -121,6 +139,8 @@ pub enum Error {
     /// A session of checks that is over or never began.
     #[error("the check session {session} is over")]
     ChecksOver { session: i64 },
+    #[error(transparent)]
+    Workspace(#[from] crate::workspace_refusal::WorkspaceRefusal),
     /// Anything else that is wrong with a request.
     #[error("{0}")]
     BadRequest(String),
@@ -199,6 +219,16 @@ impl Error {
                 "leave the board out, or name '{own}'; work for another board belongs on a card \
                  there"
             )),
+            Self::ForeignCard { asked, .. } => Some(format!(
+                "comment on {asked} for what matters there, or create a card for new work"
+            )),
+            Self::NotForWorkers { .. } => Some(
+                "workers manage their own card only; say in a comment what is needed".to_owned(),
+            ),
+            Self::NotForAgents { .. } => {
+                Some("leave it to a person, who does it outside of an agent's shell".to_owned())
+            }
+            Self::Workspace(refusal) => Some(refusal.hint().to_owned()),
             Self::Metadata { path, .. } => Some(format!("repair or remove {}", path.display())),
             Self::UnknownTask { .. } | Self::UnknownParents { .. } => {
                 Some("`hermes kanban list` shows the cards of this board".to_owned())

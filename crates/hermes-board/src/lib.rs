@@ -7,6 +7,7 @@
 //! reports a lost race.
 
 pub mod boards;
+mod caller;
 mod claim_lock;
 mod clock;
 pub mod completion;
@@ -24,7 +25,10 @@ mod settings;
 mod sqlite;
 pub mod store;
 mod worker_variables;
+mod workspace_refusal;
+mod workspace_rules;
 
+pub use caller::{Caller, CallerFacts, OwnCard};
 pub use claim_lock::own_lock;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
@@ -38,3 +42,5 @@ pub use sqlite::{
     RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, Undecided,
 };
 pub use worker_variables::WorkerVariables;
+pub use workspace_refusal::WorkspaceRefusal;
+pub use workspace_rules::WorkspaceRules;

@@ -46,6 +46,8 @@ pub struct KanbanSettings {
     pub check_timeout: Duration,
     pub worker_log: LogRotation,
     pub thresholds: Thresholds,
+    /// Directories in which agents may let cards be worked on, as they were given.
+    pub workspace_roots: Vec<String>,
     /// How many cards in triage a dispatcher splits by itself per interval; `None` for none.
     pub auto_decompose: Option<usize>,
     /// A sentence for each invalid value.
@@ -125,6 +127,7 @@ impl KanbanSettings {
             },
             thresholds: reader.thresholds(failure_limit),
             auto_decompose: reader.auto_decompose(),
+            workspace_roots: reader.workspace_roots(),
             complaints: reader.complaints,
         }
     }
@@ -238,6 +241,18 @@ impl Reader<'_> {
             self.complain(key, shown, "so cards without assignee get none");
         }
         assignee
+    }
+
+    /// Which of them count depends on the disk; see [`crate::WorkspaceRules`].
+    fn workspace_roots(&self) -> Vec<String> {
+        let listed = self.config.get("kanban.workspace_roots");
+        let listed = listed.and_then(Value::as_array).into_iter().flatten();
+        let text = |value: &Value| {
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
+        };
+        listed.map(text).collect()
     }
 
     fn interval(&mut self) -> Duration {

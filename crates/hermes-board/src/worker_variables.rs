@@ -42,11 +42,6 @@ impl WorkerVariables {
             reminders: !text(&vars::HERMES_KANBAN_STOP_NUDGE).is_some_and(is_off),
         })
     }
-
-    /// The attempt, if this process works on the card.
-    pub fn run_of(&self, task: &TaskId) -> Option<RunId> {
-        self.run.filter(|_| self.task == *task)
-    }
 }
 
 #[cfg(test)]
@@ -63,8 +58,7 @@ mod tests {
         assert_eq!(read(&[("HERMES_KANBAN_RUN_ID", "7")]), None);
         assert_eq!(read(&[("HERMES_KANBAN_TASK", "  ")]), None);
         let worker = read(&[("HERMES_KANBAN_TASK", "t_1"), ("HERMES_KANBAN_RUN_ID", "7")]).unwrap();
-        assert_eq!(worker.run_of(&TaskId::new("t_1")), Some(RunId(7)));
-        assert_eq!(worker.run_of(&TaskId::new("t_2")), None);
+        assert_eq!((worker.task.as_str(), worker.run), ("t_1", Some(RunId(7))));
         assert!(worker.reminders && !worker.goal_mode);
     }
 

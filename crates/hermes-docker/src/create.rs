@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::engine::refusal;
 use super::engine_words::last_line;
 use super::error::{DockerError, Result};
+use super::held_directory::HeldDirectory;
 use super::host::DockerHost;
 use super::image;
 use super::inspect::State;
@@ -43,6 +44,9 @@ pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
         &progress,
     )?;
     let plan = prepared(host, plan)?;
+    let bound = plan.bound_directory();
+    let bound = bound.map(|path| HeldDirectory::open(path, &host.facts.protected_homes()));
+    let bound = bound.transpose()?;
     let mut circumstance = Circumstance {
         init: if is_s6 {
             InitSource::Image
@@ -58,8 +62,14 @@ pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
     loop {
         match attempt(host, &plan, name, circumstance)? {
             Attempt::Made(made) => {
-                if matches!(made, Made::Container(_)) {
+                if let Made::Container(id) = &made {
                     refusals.remember(host);
+                    if let Some(Err(error)) = bound.map(|bound| bound.check_in(host, id)) {
+                        if let Err(left) = host.engine.remove(id, true, REMOVE_LIMIT) {
+                            tracing::warn!(id, error = %left, "a container may be left behind");
+                        }
+                        return Err(error);
+                    }
                 }
                 return Ok(made);
             }

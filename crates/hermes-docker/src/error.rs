@@ -2,7 +2,7 @@
 //!
 //! A message carries the engine's own words, cut and masked, never the arguments we called it with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hermes_terminal::remote::TransportError;
@@ -82,6 +82,17 @@ fn last_output(lines: &[String]) -> String {
 }
 
 impl DockerError {
+    /// A directory of the host that no container gets; `why` continues "it …".
+    pub(crate) fn never_mounted(path: &Path, why: &str) -> Self {
+        Self::Settings {
+            message: format!(
+                "{} is not mounted at /workspace: it {why}; nothing was run",
+                path.display()
+            ),
+            hint: "work in the directory of a project".to_owned(),
+        }
+    }
+
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

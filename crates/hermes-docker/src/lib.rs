@@ -17,6 +17,7 @@ mod engine_words;
 mod error;
 mod exec_stream;
 mod extra_args;
+mod held_directory;
 mod host;
 mod host_access;
 mod host_paths;

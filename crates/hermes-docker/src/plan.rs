@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use hermes_policy::ProtectedHomes;
+
 use super::auto_mounts::{AutoMountFacts, AutoMounts};
 use super::error::{DockerError, Result};
 use super::extra_args::ExtraArgs;
@@ -30,10 +32,22 @@ pub struct HostFacts {
     /// `default`, the name of the profile, or `custom`.
     pub profile: String,
     pub user_home: PathBuf,
+    /// Directories that are never mounted as a whole, besides those two.
+    pub protected: ProtectedHomes,
     pub start_directory: Option<PathBuf>,
     pub is_container: bool,
     /// `/`, or what stands for it in tests.
     pub file_system_root: PathBuf,
+}
+
+impl HostFacts {
+    /// Directories that are never mounted as a whole.
+    pub(crate) fn protected_homes(&self) -> ProtectedHomes {
+        let mut homes = self.protected.clone();
+        homes.account_homes.push(self.user_home.clone());
+        homes.hermes_homes.push(self.hermes_home.clone());
+        homes
+    }
 }
 
 /// What one sandbox is asked to be.
@@ -122,7 +136,8 @@ impl SandboxPlan {
         refuse_contradictions(settings)?;
         let engine_is_here = host_paths.is_same();
         let start = facts.start_directory.as_deref();
-        let volumes = Volumes::read(
+        let protected = facts.protected_homes();
+        let mut volumes = Volumes::read(
             &settings.volumes,
             VolumeContext {
                 user_home: &facts.user_home,
@@ -130,14 +145,18 @@ impl SandboxPlan {
                 engine_is_here,
             },
         )?;
+        if request.workspace.is_some() {
+            volumes.leave_out_homes(&protected);
+        }
         let workdir = Workdir::resolve(WorkdirFacts {
             setting: &settings.cwd,
             mount_current: settings.mount_cwd,
             process_directory: start,
             user_home: &facts.user_home,
+            protected: &protected,
             workspace: request.workspace.as_deref(),
             workspace_is_taken: volumes.has_target(WORKSPACE),
-        });
+        })?;
         let task_label = labels::sanitize(&request.task);
         let sandbox_directory = settings.sandbox_of(&task_label);
         let mut builder = Builder {
@@ -219,6 +238,13 @@ impl SandboxPlan {
     /// Where files are on both sides.
     pub fn path_map(&self) -> PathMap {
         PathMap::of(&self.mounts)
+    }
+
+    /// The directory of the host at `/workspace`, as we see it.
+    pub(crate) fn bound_directory(&self) -> Option<&Path> {
+        let bound = |mount: &&Mount| mount.origin == MountOrigin::CurrentDirectory;
+        let mount = self.mounts.iter().find(bound)?;
+        Some(Path::new(&mount.source))
     }
 
     /// The user's arguments.

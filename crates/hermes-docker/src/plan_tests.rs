@@ -28,6 +28,7 @@ impl TestHome {
             hermes_home: self.at("hh"),
             profile: "default".to_owned(),
             user_home: self.at("user"),
+            protected: hermes_policy::ProtectedHomes::default(),
             start_directory: Some(self.at("project")),
             is_container: false,
             file_system_root: PathBuf::from("/"),
@@ -79,6 +80,7 @@ fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
         hermes_home: home.at("hh"),
         profile: "default".to_owned(),
         user_home: home.at("user"),
+        protected: hermes_policy::ProtectedHomes::default(),
         start_directory: Some(home.at("user")),
         is_container: false,
         file_system_root: PathBuf::from("/"),
@@ -105,11 +107,29 @@ fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
         ("/workspace", false)
     );
     // Where the user mounts something else there, it is the container of the profile.
-    let user = home.at("user").display().to_string();
-    home.settings.volumes = vec![format!("{user}:/workspace")];
+    let other = home.at("attached").display().to_string();
+    home.settings.volumes = vec![format!("{other}:/workspace")];
     let shared = plan(&home);
     assert!(shared.is_shared && shared.identity.bound_directory.is_none());
     assert!(home.plan().is_shared);
+    // A whole home is not mounted for a card; for a conversation the user may want that.
+    let user = home.at("user").display().to_string();
+    home.settings.volumes = vec![format!("{user}:/all:ro"), "/:/host".to_owned()];
+    let plan = plan(&home);
+    assert_eq!(home.mounts(&plan), home.mounts(&own));
+    for part in [
+        "is the user's home directory",
+        "is the root of the file system",
+    ] {
+        assert!(
+            plan.warnings.iter().any(|text| text.contains(part)),
+            "{part}"
+        );
+    }
+    assert!(
+        home.mounts(&home.plan())
+            .contains(&"/user:/all:ro".to_owned())
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn plan_with(change: impl FnOnce(&mut DockerSettings)) -> SandboxPlan {
         hermes_home: home.to_owned(),
         profile: "default".to_owned(),
         user_home: PathBuf::from("/nowhere/user"),
+        protected: hermes_policy::ProtectedHomes::default(),
         start_directory: None,
         is_container: false,
         file_system_root: PathBuf::from("/"),

@@ -3,10 +3,11 @@
 //! Found or made when it is first needed, found or made again when it is gone. Several callers are
 //! served by one attempt. It never falls back to running anything on the host.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hermes_policy::covered_home;
 use jiff::Timestamp;
 
 use super::attach::{Container, Found, is_meant, probe, wake};
@@ -142,14 +143,11 @@ impl DockerSandbox {
     /// Whether the directory of the host in this sandbox is the one its card is about, and nothing of
     /// the user or of Hermes lies in it.
     fn binds_only_the_work(&self, plan: &SandboxPlan) -> bool {
-        let facts = &self.host.facts;
-        let real = |path: &Path| hermes_fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let Some(work) = self.request.workspace.as_deref().map(real) else {
+        let Some(work) = self.request.workspace.as_deref() else {
             return false;
         };
-        let homes = [&facts.user_home, &facts.hermes_home];
         plan.identity.bound_directory.is_some()
-            && !homes.into_iter().any(|home| real(home).starts_with(&work))
+            && covered_home(work, &self.host.facts.protected_homes()).is_none()
     }
 
     /// Where files are on both sides of the wall.

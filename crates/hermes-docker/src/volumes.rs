@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hermes_policy::{ProtectedHomes, covered_home};
+
 use super::error::{DockerError, Result};
 use super::extra_args::is_host_path;
 use super::inspect::trimmed_target;
@@ -45,6 +47,27 @@ impl Volumes {
             }
         }
         Ok(volumes)
+    }
+
+    /// Leaves out what holds a home of the user or of Hermes: nobody watches what a card's worker does
+    /// with it.
+    pub(crate) fn leave_out_homes(&mut self, protected: &ProtectedHomes) {
+        let warnings = &mut self.warnings;
+        self.mounted.retain(|volume| {
+            let source = Path::new(&volume.source);
+            let why = is_host_path(&volume.source).then(|| covered_home(source, protected));
+            match why.flatten() {
+                Some(why) => {
+                    warnings.push(format!(
+                        "Docker volume '{}' is not mounted for a card: {} {why}",
+                        volume.argument(),
+                        volume.source
+                    ));
+                    false
+                }
+                None => true,
+            }
+        });
     }
 
     /// Whether something is mounted exactly there.

@@ -5,6 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
+use hermes_policy::{ProtectedHomes, covered_home};
+
+use super::error::{DockerError, Result};
+
 /// Home in every container.
 pub(crate) const CONTAINER_HOME: &str = "/root";
 /// Where work is done.
@@ -23,6 +27,8 @@ pub(crate) struct WorkdirFacts<'a> {
     pub mount_current: bool,
     pub process_directory: Option<&'a Path>,
     pub user_home: &'a Path,
+    /// Directories that are never bound.
+    pub protected: &'a ProtectedHomes,
     /// The directory of the host that the work is about.
     pub workspace: Option<&'a Path>,
     /// Whether a volume of the user's is mounted at `/workspace`.
@@ -42,7 +48,7 @@ pub(crate) struct Workdir {
 
 impl Workdir {
     /// Decides. Looks at the file system, changes nothing.
-    pub(crate) fn resolve(facts: WorkdirFacts<'_>) -> Self {
+    pub(crate) fn resolve(facts: WorkdirFacts<'_>) -> Result<Self> {
         let mut workdir = Self {
             directory: CONTAINER_HOME.to_owned(),
             bind: None,
@@ -56,17 +62,16 @@ impl Workdir {
         match source {
             Some(source) => {
                 WORKSPACE.clone_into(&mut workdir.directory);
-                workdir.consider(source, facts);
+                workdir.consider(&source, facts)?;
             }
             None => workdir.directory = container_path(facts.setting),
         }
-        workdir
+        Ok(workdir)
     }
 
-    fn consider(&mut self, source: PathBuf, facts: WorkdirFacts<'_>) {
-        let real = hermes_fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
-        let home =
-            hermes_fs::canonicalize(facts.user_home).unwrap_or_else(|_| facts.user_home.to_owned());
+    fn consider(&mut self, source: &Path, facts: WorkdirFacts<'_>) -> Result<()> {
+        let real = hermes_fs::resolved(source);
+        let refusal = covered_home(&real, facts.protected);
         if facts.workspace_is_taken && facts.workspace.is_some() {
             self.warnings.push(format!(
                 "{} is not in the sandbox, because docker_volumes mounts something else at \
@@ -77,15 +82,21 @@ impl Workdir {
             tracing::debug!("a volume is mounted at {WORKSPACE}; the current directory is not");
         } else if !source.is_dir() {
             tracing::debug!(path = %source.display(), "not mounted: it is not a directory");
-        } else if real == Path::new("/") || real == home {
+        } else if let Some(why) = refusal {
+            // The work on a card must not go elsewhere in silence.
+            if facts.workspace.is_some() {
+                return Err(DockerError::never_mounted(source, why));
+            }
             self.warnings.push(format!(
-                "{} is not mounted at {WORKSPACE}: docker_mount_cwd_to_workspace would hand all of \
-                 it to the sandbox; start in a project directory, or name one in docker_volumes",
+                "{} is not mounted at {WORKSPACE}: it {why}, and docker_mount_cwd_to_workspace \
+                 would hand all of it to the sandbox; start in a project directory, or name one in \
+                 docker_volumes",
                 source.display()
             ));
         } else {
-            self.bind = Some(source);
+            self.bind = Some(real);
         }
+        Ok(())
     }
 }
 
@@ -149,6 +160,10 @@ mod tests {
     use super::*;
 
     const HOME: &str = "/nowhere/user";
+    static NO_HOMES: ProtectedHomes = ProtectedHomes {
+        account_homes: Vec::new(),
+        hermes_homes: Vec::new(),
+    };
 
     fn facts(setting: &str) -> WorkdirFacts<'_> {
         WorkdirFacts {
@@ -156,13 +171,14 @@ mod tests {
             mount_current: false,
             process_directory: None,
             user_home: Path::new(HOME),
+            protected: &NO_HOMES,
             workspace: None,
             workspace_is_taken: false,
         }
     }
 
     fn directory(setting: &str) -> String {
-        Workdir::resolve(facts(setting)).directory
+        Workdir::resolve(facts(setting)).unwrap().directory
     }
 
     #[test]
@@ -196,24 +212,27 @@ mod tests {
             process_directory: Some(path),
             ..facts(".")
         };
-        let workdir = Workdir::resolve(flagged);
+        let workdir = Workdir::resolve(flagged).unwrap();
         assert_eq!(workdir.directory, "/workspace");
         assert_eq!(workdir.bind.as_deref(), Some(path));
 
         let taken = Workdir::resolve(WorkdirFacts {
             workspace_is_taken: true,
             ..flagged
-        });
+        })
+        .unwrap();
         assert_eq!((taken.directory.as_str(), taken.bind), ("/workspace", None));
         let gone = Workdir::resolve(WorkdirFacts {
             setting: "/home/nobody-there/x",
             ..flagged
-        });
+        })
+        .unwrap();
         assert_eq!((gone.directory.as_str(), gone.bind), ("/workspace", None));
         let inside = Workdir::resolve(WorkdirFacts {
             setting: "/workspace/sub",
             ..flagged
-        });
+        })
+        .unwrap();
         assert_eq!(
             (inside.directory.as_str(), inside.bind),
             ("/workspace/sub", None)
@@ -227,7 +246,7 @@ mod tests {
             workspace: Some(dir.path()),
             ..facts("/srv/app")
         };
-        let workdir = Workdir::resolve(of_card);
+        let workdir = Workdir::resolve(of_card).unwrap();
         assert_eq!(workdir.directory, "/workspace");
         assert_eq!(workdir.bind.as_deref(), Some(dir.path()));
         // Root's own home on the host has the name of the home in containers.
@@ -236,13 +255,15 @@ mod tests {
             let workdir = Workdir::resolve(WorkdirFacts {
                 workspace: Some(roots),
                 ..of_card
-            });
+            })
+            .unwrap();
             assert_eq!(workdir.bind.as_deref(), Some(roots));
         }
         let taken = Workdir::resolve(WorkdirFacts {
             workspace_is_taken: true,
             ..of_card
-        });
+        })
+        .unwrap();
         assert_eq!(taken.bind, None);
         assert!(
             taken.warnings[0].contains("docker_volumes"),
@@ -254,13 +275,26 @@ mod tests {
     #[test]
     fn a_whole_home_or_machine_is_not_handed_over() {
         let dir = tempfile::tempdir().unwrap();
-        for path in [dir.path(), Path::new("/")] {
-            let workdir = Workdir::resolve(WorkdirFacts {
+        let home = dir.path().join("users/me");
+        let hermes_home = home.join(".hermes");
+        hermes_fs::create_dir_all(&hermes_home, 0o700).unwrap();
+        let link = dir.path().join("link");
+        hermes_fs::symlink(&home, &link).unwrap();
+        let protected = ProtectedHomes {
+            account_homes: vec![home.clone()],
+            hermes_homes: vec![hermes_home.clone()],
+        };
+        let above = dir.path().join("users");
+        let paths: [&Path; 5] = [&home, &hermes_home, &above, &link, Path::new("/")];
+        for path in paths {
+            let flagged = WorkdirFacts {
                 mount_current: true,
                 process_directory: Some(path),
-                user_home: dir.path(),
+                user_home: &home,
+                protected: &protected,
                 ..facts(".")
-            });
+            };
+            let workdir = Workdir::resolve(flagged).unwrap();
             assert_eq!(workdir.bind, None);
             assert_eq!(workdir.directory, "/workspace");
             let warning = &workdir.warnings[0];
@@ -268,6 +302,13 @@ mod tests {
                 warning.contains("docker_mount_cwd_to_workspace"),
                 "{warning}"
             );
+            // A card's worker gets nothing instead of its workspace.
+            let of_card = Workdir::resolve(WorkdirFacts {
+                workspace: Some(path),
+                ..flagged
+            });
+            let error = of_card.unwrap_err().to_string();
+            assert!(error.contains("is not mounted at /workspace"), "{error}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Error, Result, symlink_metadata};
+use crate::{Error, Result, canonicalize, symlink_metadata};
 
 /// A path that would leave its root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +54,25 @@ pub fn without_dots(path: &Path) -> PathBuf {
         }
     }
     clean
+}
+
+/// Resolves links as far as the path exists, and keeps the rest as written, `..` taken literally.
+pub fn resolved(path: &Path) -> PathBuf {
+    if let Ok(real) = canonicalize(path) {
+        return real;
+    }
+    let (Some(parent), Some(last)) = (path.parent(), path.components().next_back()) else {
+        return path.to_owned();
+    };
+    let mut real = resolved(parent);
+    match last {
+        Component::ParentDir => {
+            real.pop();
+        }
+        Component::CurDir => {}
+        other => real.push(other),
+    }
+    real
 }
 
 /// Joins a confined path to a root, refusing if any existing component below the root is a link.

@@ -24,7 +24,7 @@ mod tar_member;
 mod walk;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
-pub use confine::{UnsafePath, confined_relative, join_without_symlinks, without_dots};
+pub use confine::{UnsafePath, confined_relative, join_without_symlinks, resolved, without_dots};
 pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
 pub use directory::Directory;
 pub use entry::{Entry, Kind};

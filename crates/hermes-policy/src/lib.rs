@@ -9,6 +9,7 @@ mod command;
 mod files;
 mod private_places;
 mod sandbox;
+mod workspace;
 
 pub use approval::{
     Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, ApprovedBy, Approver, Assessment,
@@ -27,3 +28,4 @@ pub use private_places::refuses_carrying;
 pub use sandbox::{
     Looked, SandboxFacts, SandboxMode, SandboxPolicy, SandboxSettings, Writable, WriteReason,
 };
+pub use workspace::{ProtectedHomes, covered_home, listed_directory, workspace_refusal};

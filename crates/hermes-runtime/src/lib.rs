@@ -32,12 +32,13 @@ mod title;
 mod tool_set;
 mod triage;
 mod worker;
+mod worker_setup;
 mod worktree;
 
 pub use backend::{
     BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteLease, docker_host, live_environment,
 };
-pub use board_settings::{dispatch_settings, kanban_settings, worker_setup};
+pub use board_settings::{dispatch_settings, kanban_settings, workspace_rules};
 pub use context::{Context, Program};
 pub use conversation::Conversation;
 pub use error::{Error, ErrorKind, Result};
@@ -47,6 +48,8 @@ pub use repository::git_branch;
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;
 pub use tool_set::{
-    Approval, TerminalSetup, ToolSet, ToolSetRequest, check_sandbox, local_sandbox, login_overlay,
+    Approval, AssigneeChecks, TerminalSetup, ToolSet, ToolSetRequest, check_backend_of,
+    local_sandbox, login_overlay,
 };
 pub use triage::{AutoDecomposer, DecomposeBoards, roster};
+pub use worker_setup::worker_setup;

@@ -3,11 +3,11 @@
 //! Reads the environment and two small files; creates nothing.
 
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use hermes_config::Environment;
 use hermes_config::vars::{self, Var};
-use hermes_fs::Directory;
+use hermes_fs::{Directory, resolved};
 use hermes_home::Location;
 
 use crate::boards::{Board, BoardSlug};
@@ -188,6 +188,18 @@ impl BoardHome {
         roots
     }
 
+    /// Directories that boards need for themselves.
+    pub(crate) fn own_directories(&self) -> Vec<PathBuf> {
+        let mut directories = vec![self.root.clone(), self.boards_dir()];
+        for (workspaces, attachments) in self.scratch_roots() {
+            directories.extend(workspaces.parent().map(Path::to_owned));
+            directories.extend([workspaces, attachments]);
+        }
+        let database = self.pinned_database.as_deref().and_then(Path::parent);
+        directories.extend(database.map(Path::to_owned));
+        directories
+    }
+
     /// The board that `switch` chose last, if it is a name at all.
     pub(super) fn active_by_switch(&self) -> Option<BoardSlug> {
         BoardSlug::parse(&self.switched_to()?).ok()
@@ -230,25 +242,6 @@ pub(crate) fn entries(directory: &Path) -> Result<Vec<hermes_fs::Entry>> {
         Err(error) if error.is_not_found() => Ok(Vec::new()),
         entries => Ok(entries?),
     }
-}
-
-/// Resolves links as far as the path exists, and keeps the rest as written, `..` taken literally.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
-    if let Ok(real) = hermes_fs::canonicalize(path) {
-        return real;
-    }
-    let (Some(parent), Some(last)) = (path.parent(), path.components().next_back()) else {
-        return path.to_owned();
-    };
-    let mut real = resolved(parent);
-    match last {
-        Component::ParentDir => {
-            real.pop();
-        }
-        Component::CurDir => {}
-        other => real.push(other),
-    }
-    real
 }
 
 /// A path from a variable: `~` is the user's home, the rest counts from where we are.

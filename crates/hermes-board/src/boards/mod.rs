@@ -14,5 +14,5 @@ pub use manage::{CreatedBoard, Listed};
 pub use metadata::{BoardInfo, MetadataChange};
 pub use slug::BoardSlug;
 
-pub(crate) use home::{ManagedScratch, entries, resolved};
+pub(crate) use home::{ManagedScratch, entries};
 pub(crate) use metadata::load as load_info;

@@ -6,11 +6,12 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::boards::{BoardHome, ManagedScratch, resolved};
+use crate::boards::{BoardHome, ManagedScratch};
 use crate::files::{ATTACHMENT_LIMIT, safe_name};
 use crate::model::{Task, TaskId, WorkspaceKind};
 use crate::store::{Completion, NewAttachment};
 use crate::{Error, Result};
+use hermes_fs::resolved;
 
 /// Who attaches deliverables.
 const UPLOADER: &str = "kanban_complete";

@@ -1,16 +1,14 @@
 //! Acceptance checks: commands that must pass before a card counts as done.
 //!
 //! The process that completes a card runs its checks in the card's workspace, one after the other,
-//! each with a time limit and the environment of a user's script. The first check that fails decides.
+//! each with a time limit and the environment of a user's script: where the work was done, or on this
+//! machine if a person asked for that. The first check that fails decides.
 //! If the process dies meanwhile, the next completion abandons its session.
 
-use std::any::Any;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{
     ChildSpec, EnvPlan, EnvRequest, ExitStatus, SpawnClass, TailLimits, find_on_path,
     is_same_live_process,
@@ -18,31 +16,12 @@ use hermes_proc::{
 
 use crate::Result;
 use crate::claim_lock::{is_same_host, own_lock};
+use crate::completion::check_backend::{ConfinedCheck, RemoteChecks};
 use crate::completion::{CompletionSetup, finish_checks};
 use crate::dispatch::local::{ProcessSpace, check_mark, pids, terminate_earlier_checks};
 use crate::dispatch::{Children, LocalWorkerHost, WorkerHost};
 use crate::model::{Check, CheckEvidence, Checker, Task, TaskId};
 use crate::store::{BoardStore, CheckOutcome, CheckStart, ChecksBegun, Completion};
-
-/// Confines acceptance checks: they come from whoever filed the card.
-pub trait CheckSandbox: std::fmt::Debug + Send + Sync {
-    /// What confines the checks of a card in its workspace, if anything is to; the error is why they
-    /// cannot be run.
-    fn confine(
-        &self,
-        task: &Task,
-        workspace: &Path,
-    ) -> std::result::Result<Option<ConfinedCheck>, String>;
-}
-
-/// What confines a check, for as long as the value lives.
-pub struct ConfinedCheck {
-    pub sandbox: Arc<Sandbox>,
-    /// Where temporary files go.
-    pub variables: Vec<(OsString, OsString)>,
-    /// Whatever must not go before the check has ended.
-    pub keep: Box<dyn Any + Send>,
-}
 
 /// Bytes of the end of a check's output that are kept as evidence.
 const KEPT_OUTPUT: usize = 4096;
@@ -89,16 +68,20 @@ fn run_all(
 ) -> Result<()> {
     let session = begun.session.id;
     let workspace = terminate_leftovers(begun, setup).and_then(|()| workspace(begun, setup));
-    let confined = workspace.and_then(|directory| {
-        let sandbox = setup.check_sandbox;
-        let confined = sandbox.map(|sandbox| sandbox.confine(&begun.task, &directory));
-        Ok((directory, confined.transpose()?.flatten()))
-    });
+    let place = |here: bool| {
+        let directory = workspace.clone()?;
+        CheckPlace::prepare(&begun.task, directory, here, setup)
+    };
+    // Both are made ready at most once, and only if a check runs there.
+    let (mut host, mut worker) = (None, None);
     for check in &begun.checks {
-        let evidence = match &confined {
-            Ok((directory, confined)) => {
-                run_one(check, &begun.task.id, directory, confined.as_ref(), setup)
-            }
+        let place = if check.on_host {
+            host.get_or_insert_with(|| place(true))
+        } else {
+            worker.get_or_insert_with(|| place(false))
+        };
+        let evidence = match place {
+            Ok(place) => place.run(check, &begun.task.id, setup),
             Err(problem) => could_not_run(check, problem),
         };
         store.record_check(session, &evidence)?;
@@ -142,7 +125,73 @@ fn workspace(
         .map(|resolved| resolved.path)
 }
 
-fn run_one(
+/// Where checks run.
+enum CheckPlace {
+    ThisMachine {
+        directory: PathBuf,
+        confined: Option<ConfinedCheck>,
+    },
+    Remote(Box<dyn RemoteChecks>),
+}
+
+impl CheckPlace {
+    /// Makes ready this machine, or where the work on the card was done.
+    fn prepare(
+        task: &Task,
+        directory: PathBuf,
+        here: bool,
+        setup: &CompletionSetup<'_>,
+    ) -> std::result::Result<Self, String> {
+        let Some(backend) = setup.check_backend else {
+            return Ok(Self::ThisMachine {
+                directory,
+                confined: None,
+            });
+        };
+        if !here && let Some(remote) = backend.remote(setup.board, task, &directory)? {
+            return Ok(Self::Remote(remote));
+        }
+        Ok(Self::ThisMachine {
+            confined: backend.confine(setup.board, task, &directory)?,
+            directory,
+        })
+    }
+
+    fn run(&self, check: &Check, id: &TaskId, setup: &CompletionSetup<'_>) -> CheckEvidence {
+        match self {
+            Self::ThisMachine {
+                directory,
+                confined,
+            } => run_here(check, id, directory, confined.as_ref(), setup),
+            Self::Remote(remote) => run_remotely(check, remote.as_ref(), setup),
+        }
+    }
+}
+
+fn run_remotely(
+    check: &Check,
+    remote: &dyn RemoteChecks,
+    setup: &CompletionSetup<'_>,
+) -> CheckEvidence {
+    let begun = Instant::now();
+    match remote.run(&check.command, setup.check_timeout, setup.interrupt) {
+        Ok(result) => {
+            let skipped = result.output.len().saturating_sub(KEPT_OUTPUT);
+            let end = result.output.get(skipped..).unwrap_or_default();
+            CheckEvidence {
+                position: check.position,
+                command: check.command.clone(),
+                exit_code: result.exit_code,
+                timed_out: result.timed_out,
+                output: (setup.redact)(&end_of_text(end, skipped > 0)),
+                duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            }
+        }
+        Err(problem) => could_not_run(check, &problem),
+    }
+}
+
+fn run_here(
     check: &Check,
     id: &TaskId,
     cwd: &Path,

@@ -3,10 +3,11 @@
 //! the card becomes done, and workspaces that are no longer needed are removed.
 
 mod artifacts;
+mod check_backend;
 mod checks;
 mod goal;
 
-pub use checks::{CheckSandbox, ConfinedCheck};
+pub use check_backend::{CheckBackend, ConfinedCheck, RemoteChecks, RemoteResult};
 pub use goal::{GoalClaim, GoalJudge, GoalVerdict};
 
 use std::path::Path;
@@ -32,8 +33,8 @@ pub struct CompletionSetup<'c> {
     /// Environment of the checks, and how a workspace is created for a card that nobody worked on.
     pub workers: &'c WorkerSetup,
     pub check_timeout: Duration,
-    /// What confines the checks; without it nothing does.
-    pub check_sandbox: Option<&'c dyn CheckSandbox>,
+    /// Where the checks run and what confines them; without it they run here, and nothing does.
+    pub check_backend: Option<&'c dyn CheckBackend>,
     pub policy: FailurePolicy,
     /// Masks secrets in the output of a check.
     pub redact: &'c dyn Fn(&str) -> String,

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::boards::{Board, resolved};
+use crate::boards::Board;
 use crate::model::{Attachment, TaskId};
 use crate::store::NewAttachment;
 use crate::{Error, Result, SqliteBoard};
+use hermes_fs::resolved;
 
 /// Largest file that can be attached.
 pub const ATTACHMENT_LIMIT: u64 = 25 * 1024 * 1024;

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use hermes_fs::{Directory, Kind};
+use hermes_fs::{Directory, Kind, resolved};
 
-use crate::boards::{BoardHome, resolved};
+use crate::boards::BoardHome;
 use crate::files::cleanup::remove_finished_workspaces;
 use crate::{Result, SqliteBoard};
 

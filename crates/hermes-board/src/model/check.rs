@@ -12,6 +12,35 @@ pub struct Check {
     pub position: u32,
     /// A command line for the user's shell.
     pub command: String,
+    /// Whether it runs on this machine, wherever the work is done.
+    #[serde(skip_serializing_if = "is_false")]
+    pub on_host: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature is serde's"
+)]
+fn is_false(yes: &bool) -> bool {
+    !*yes
+}
+
+/// A check to be added to a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCheck {
+    pub command: String,
+    /// See [`Check::on_host`]. Only a person may ask for it.
+    pub on_host: bool,
+}
+
+impl<T: Into<String>> From<T> for NewCheck {
+    /// A check that runs where the work is done.
+    fn from(command: T) -> Self {
+        Self {
+            command: command.into(),
+            on_host: false,
+        }
+    }
 }
 
 /// The process that runs the checks of a card.

@@ -12,7 +12,7 @@ pub(crate) mod text_enum;
 
 pub use crate::id::{RunId, TaskId};
 pub use assignee::Assignee;
-pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker};
+pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, NewCheck};
 pub use obstacle::Obstacle;
 pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
 pub use skills::SkillList;

@@ -59,6 +59,10 @@ pub struct Task {
     /// Whether its commands run in the sandbox, `on` or `off`, instead of what the settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// For a card that an agent created: the directory, without links, that its workspace must lie
+    /// in; empty if the agent chose none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filed_within: Option<String>,
     pub block_kind: Option<String>,
     /// How often it was blocked for the same reason.
     pub block_recurrences: i64,
@@ -94,6 +98,11 @@ impl Task {
     /// The status as text.
     pub fn status_word(&self) -> &str {
         &self.state.word
+    }
+
+    /// Whether an agent created the card.
+    pub fn is_filed_by_agent(&self) -> bool {
+        self.filed_within.is_some()
     }
 
     /// Kind of workspace; `None` for one of a newer program.

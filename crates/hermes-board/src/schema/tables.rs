@@ -51,7 +51,8 @@ pub(crate) const TABLES: &[Table] = &[
             block_kind TEXT,
             block_recurrences INTEGER NOT NULL DEFAULT 0,
             scheduled_at INTEGER,
-            sandbox TEXT
+            sandbox TEXT,
+            filed_within TEXT
         )",
         late: &[
             ("tenant", "tenant TEXT"),
@@ -77,6 +78,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("goal_max_turns", "goal_max_turns INTEGER"),
             ("session_id", "session_id TEXT"),
             ("sandbox", "sandbox TEXT"),
+            ("filed_within", "filed_within TEXT"),
             ("block_kind", "block_kind TEXT"),
             (
                 "block_recurrences",
@@ -177,9 +179,10 @@ pub(crate) const TABLES: &[Table] = &[
             position INTEGER NOT NULL CHECK (position >= 1),
             command TEXT NOT NULL CHECK (command <> ''),
             created_at INTEGER NOT NULL,
+            on_host INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (task_id, position)
         )",
-        late: &[],
+        late: &[("on_host", "on_host INTEGER NOT NULL DEFAULT 0")],
     },
     Table {
         name: "task_check_sessions",

@@ -9,8 +9,8 @@ use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{
-    Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, Outcome, RunId, Status,
-    TaskId, WorkerIdentity, object,
+    Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, NewCheck, Outcome, RunId,
+    Status, TaskId, WorkerIdentity, object,
 };
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
@@ -24,8 +24,8 @@ const AUTHOR: &str = "acceptance-checks";
 
 impl SqliteBoard {
     /// Replaces the checks of a card that is not running: its worker has read the current ones.
-    pub fn set_checks(&mut self, id: &TaskId, commands: &[String]) -> Result<()> {
-        if commands.iter().any(|command| command.trim().is_empty()) {
+    pub fn set_checks(&mut self, id: &TaskId, checks: &[NewCheck]) -> Result<()> {
+        if checks.iter().any(|check| check.command.trim().is_empty()) {
             return Err(Error::Blank {
                 what: "the command of a check",
             });
@@ -44,8 +44,8 @@ impl SqliteBoard {
                 return Err(Error::not_allowed(id, "change the checks of", &state.word));
             }
             tx.execute("DELETE FROM task_checks WHERE task_id = ?1", [id.as_str()])?;
-            tx.set_checks(id, commands)?;
-            let checks = commands.len();
+            tx.set_checks(id, checks)?;
+            let checks = checks.len();
             tx.append(id, None, "checks_edited", json!({"checks": checks}))
         })
     }
@@ -221,24 +221,32 @@ impl Transaction<'_> {
 
     pub(super) fn checks(&self, id: &TaskId) -> Result<Vec<Check>> {
         self.all(
-            "SELECT position, command FROM task_checks WHERE task_id = ?1 ORDER BY position",
+            "SELECT position, command, on_host FROM task_checks WHERE task_id = ?1
+             ORDER BY position",
             [id.as_str()],
             |row| {
                 Ok(Check {
                     position: row.get(0)?,
                     command: row.get(1)?,
+                    on_host: row.get(2)?,
                 })
             },
         )
     }
 
     /// Writes the checks of a card that has none.
-    pub(super) fn set_checks(&self, id: &TaskId, commands: &[String]) -> Result<()> {
-        for (command, position) in commands.iter().zip(1_i64..) {
+    pub(super) fn set_checks(&self, id: &TaskId, checks: &[NewCheck]) -> Result<()> {
+        for (check, position) in checks.iter().zip(1_i64..) {
             self.execute(
-                "INSERT INTO task_checks (task_id, position, command, created_at)
-                 VALUES (?1, ?2, ?3, ?4)",
-                params![id.as_str(), position, command.trim(), self.now],
+                "INSERT INTO task_checks (task_id, position, command, created_at, on_host)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![
+                    id.as_str(),
+                    position,
+                    check.command.trim(),
+                    self.now,
+                    check.on_host
+                ],
             )?;
         }
         Ok(())

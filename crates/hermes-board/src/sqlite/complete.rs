@@ -84,6 +84,12 @@ impl Transaction<'_> {
         }))
     }
 
+    /// Whether the worker of a card created another one, as [`Self::split_created`] tells.
+    pub(super) fn is_created_by_worker(&self, own: &TaskId, card: &TaskId) -> Result<bool> {
+        let (created, _) = self.split_created(own, std::slice::from_ref(card))?;
+        Ok(!created.is_empty())
+    }
+
     /// Splits the named cards into those the worker created (by its profile, by the card itself, or
     /// linked as children) and others.
     pub(super) fn split_created(

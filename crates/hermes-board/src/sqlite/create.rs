@@ -140,9 +140,9 @@ impl Transaction<'_> {
             "INSERT INTO tasks (id, title, body, assignee, status, priority, created_by, created_at,
                  workspace_kind, workspace_path, branch_name, project_id, tenant, idempotency_key,
                  max_runtime_seconds, skills, max_retries, model_override, goal_mode,
-                 goal_max_turns, session_id, scheduled_at, sandbox)
+                 goal_max_turns, session_id, scheduled_at, sandbox, filed_within)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23)",
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
             params![
                 id.as_str(),
                 new.title.trim(),
@@ -168,7 +168,8 @@ impl Transaction<'_> {
                 new.goal_max_turns,
                 new.session_id,
                 scheduled_at,
-                new.sandbox
+                new.sandbox,
+                new.filed_within
             ],
         )?;
         Ok(())
@@ -188,7 +189,11 @@ pub(super) fn validate(new: &NewTask) -> Result<()> {
     {
         return Err(Error::BranchWithoutWorktree);
     }
-    if new.checks.iter().any(|command| command.trim().is_empty()) {
+    if new
+        .checks
+        .iter()
+        .any(|check| check.command.trim().is_empty())
+    {
         return Err(Error::Blank {
             what: "the command of a check",
         });

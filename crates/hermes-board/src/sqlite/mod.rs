@@ -37,6 +37,7 @@ mod swarm;
 mod transaction;
 mod triage;
 mod undecided;
+mod workers;
 
 pub use archive::ResultEdit;
 pub(crate) use context::{ContextFacts, ParentResult};
@@ -48,6 +49,7 @@ pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use undecided::Undecided;
+pub(crate) use workers::RecordedWorker;
 
 use hermes_store::rusqlite::Connection;
 use hermes_store::{Commit, Database};

@@ -92,7 +92,7 @@ fn live(board: &mut SqliteBoard) {
     let new = NewTask {
         parents: vec![parent.clone()],
         idempotency_key: Some("k".to_owned()),
-        checks: vec!["true".to_owned()],
+        checks: vec!["true".into()],
         ..NewTask::titled("child")
     };
     let child = board.create(&new).unwrap().task.id;

@@ -48,6 +48,7 @@ pub(super) fn task(row: &Row<'_>) -> Result<Task> {
         last_heartbeat_at: cells.int_or_none()?,
         scheduled_at: cells.int_or_none()?,
         sandbox: cells.filled_text()?,
+        filed_within: cells.text_or_none()?,
     })
 }
 

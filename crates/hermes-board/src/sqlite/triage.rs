@@ -184,8 +184,8 @@ impl Transaction<'_> {
             };
             self.execute(
                 "INSERT INTO tasks (id, title, body, assignee, status, workspace_kind,
-                     workspace_path, tenant, created_at, created_by)
-                 VALUES (?1, ?2, ?3, ?4, 'todo', ?5, ?6, ?7, ?8, ?9)",
+                     workspace_path, tenant, created_at, created_by, filed_within)
+                 VALUES (?1, ?2, ?3, ?4, 'todo', ?5, ?6, ?7, ?8, ?9, ?10)",
                 params![
                     id.as_str(),
                     hermes_text::cut(child.title.trim(), TITLE_LENGTH),
@@ -195,7 +195,8 @@ impl Transaction<'_> {
                     path,
                     root.tenant,
                     self.now,
-                    by
+                    by,
+                    root.filed_within
                 ],
             )?;
             let root = &root.id;

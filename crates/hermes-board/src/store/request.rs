@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{
-    Assignee, BlockKind, Checker, Object, Obstacle, RunId, SkillList, Status, TaskId, WorkerExit,
-    WorkerIdentity, WorkspaceKind,
+    Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, RunId, SkillList, Status, TaskId,
+    WorkerExit, WorkerIdentity, WorkspaceKind,
 };
 
 /// A card to be created.
@@ -37,8 +37,10 @@ pub struct NewTask {
     pub goal_max_turns: Option<i64>,
     /// `on` or `off`, instead of what the settings say.
     pub sandbox: Option<String>,
+    /// For a card that an agent creates: see [`crate::model::Task::filed_within`].
+    pub filed_within: Option<String>,
     pub session_id: Option<String>,
-    pub checks: Vec<String>,
+    pub checks: Vec<NewCheck>,
 }
 
 impl NewTask {

@@ -10,10 +10,7 @@ use crate::fixture::card;
 
 pub(crate) fn checked_card(commands: &[&str]) -> NewTask {
     NewTask {
-        checks: commands
-            .iter()
-            .map(|command| (*command).to_owned())
-            .collect(),
+        checks: commands.iter().map(|command| (*command).into()).collect(),
         ..card("checked")
     }
 }

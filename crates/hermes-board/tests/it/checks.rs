@@ -246,10 +246,10 @@ fn checks_are_changed_only_while_nobody_works() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &checked_card(&["a", "b", "c"]));
-    let new = ["x".to_owned(), "y".to_owned()];
+    let new = ["x".into(), "y".into()];
     board.set_checks(&id, &new).unwrap();
     assert_eq!(board.checks(&id).unwrap().len(), 2);
-    assert!(board.set_checks(&id, &[" ".to_owned()]).is_err());
+    assert!(board.set_checks(&id, &[" ".into()]).is_err());
     claim(&mut board, &id);
     assert!(matches!(
         board.set_checks(&id, &[]),

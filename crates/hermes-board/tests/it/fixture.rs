@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_board::SqliteBoard;
 use hermes_board::boards::{Board, BoardHome};
 use hermes_board::completion::CompletionSetup;
 use hermes_board::dispatch::{LogRotation, WorkerProfile, WorkerSetup};
@@ -14,6 +13,7 @@ use hermes_board::store::{
     BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome, Completed,
     Completion, FailurePolicy, NewTask,
 };
+use hermes_board::{SqliteBoard, WorkspaceRules};
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::{EnvPolicy, KillTiming, Wake};
@@ -105,6 +105,7 @@ pub(crate) fn worker_setup(root: &Path) -> WorkerSetup {
             force: true,
         },
         profile_of: Arc::new(|_| WorkerProfile::default()),
+        workspaces: WorkspaceRules::default(),
         preflight: None,
         after_loss: Arc::new(|_| ()),
     }
@@ -119,7 +120,7 @@ pub(crate) fn completion_setup<'s>(
     interrupt: &'s Wake,
 ) -> CompletionSetup<'s> {
     CompletionSetup {
-        check_sandbox: None,
+        check_backend: None,
         board,
         home,
         workers,

@@ -546,7 +546,7 @@ fn invalid_requests_create_nothing() {
             ..card("x")
         },
         NewTask {
-            checks: vec![" ".to_owned()],
+            checks: vec![" ".into()],
             ..card("x")
         },
         NewTask {

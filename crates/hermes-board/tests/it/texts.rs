@@ -38,7 +38,7 @@ fn the_context_of_a_card_with_everything() {
             body: Some("  Do the thing.  ".to_owned()),
             tenant: Some("acme".to_owned()),
             max_runtime_seconds: Some(600),
-            checks: vec!["cargo test".to_owned()],
+            checks: vec!["cargo test".into()],
             ..below(&[&parent, &other])
         },
     );

@@ -155,6 +155,7 @@ impl DockerWorld {
                 hermes_home: self.home(),
                 profile: self.profile.clone(),
                 user_home: self.at("user"),
+                protected: hermes_policy::ProtectedHomes::default(),
                 start_directory: Some(self.at("project")),
                 is_container: self.is_container,
                 file_system_root: self.at("fs"),

@@ -11,6 +11,7 @@ use super::hidden::{hidden, sockets};
 use super::look::{Look, Looked};
 use super::settings::SandboxSettings;
 use crate::private_places::{Access, in_hermes_home, in_home, on_machine};
+use crate::workspace::{ProtectedHomes, covered_home};
 
 /// Why a path may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,13 +198,14 @@ fn refusal(path: &Path, facts: &SandboxFacts, look: &Look) -> Option<String> {
     if look.resolved(path).is_none() {
         return Some("does not exist".to_owned());
     }
-    if path.parent().is_none() {
-        return Some("is the root of the file system".to_owned());
+    let homes = ProtectedHomes {
+        account_homes: facts.account_homes.clone(),
+        hermes_homes: facts.hermes_homes.clone(),
+    };
+    if let Some(why) = covered_home(path, &homes) {
+        return Some(why.to_owned());
     }
     for home in &facts.hermes_homes {
-        if home.starts_with(path) {
-            return Some("holds the home of Hermes".to_owned());
-        }
         if let Ok(inside) = path.strip_prefix(home)
             && let Some(place) = in_hermes_home(inside)
             && place.refuses(Access::Write)
@@ -212,9 +214,6 @@ fn refusal(path: &Path, facts: &SandboxFacts, look: &Look) -> Option<String> {
         }
     }
     for home in &facts.account_homes {
-        if home.starts_with(path) {
-            return Some("holds the user's home directory".to_owned());
-        }
         if let Ok(inside) = path.strip_prefix(home)
             && let Some(place) = in_home(inside)
             && place.refuses(Access::Write)

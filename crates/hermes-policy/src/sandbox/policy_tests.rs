@@ -129,11 +129,11 @@ fn a_workspace_that_holds_a_home_is_not_writable_and_named() {
     symlink(&world.path("home"), &world.path("link")).unwrap();
     symlink(Path::new("/"), &world.path("root")).unwrap();
     for (workspace, why) in [
-        ("home", "holds the home of Hermes"),
-        ("link", "holds the home of Hermes"),
-        ("home/.hermes", "holds the home of Hermes"),
+        ("home", "is the user's home directory"),
+        ("link", "is the user's home directory"),
+        ("home/.hermes", "is a home of Hermes"),
         ("root", "is the root of the file system"),
-        (".", "holds the home of Hermes"),
+        (".", "holds the user's home directory"),
         ("home/.ssh", "contains keys"),
         ("home/.hermes/sessions", "may be changed only by Hermes"),
         ("gone", "does not exist"),

@@ -1,13 +1,16 @@
 //! The container engine of a profile, and the directories of a worker's card in its containers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_board::WorkerVariables;
-use hermes_board::boards::BoardHome;
+use hermes_board::boards::{Board, BoardHome};
+use hermes_board::model::TaskId;
+use hermes_board::store::BoardStore;
+use hermes_board::{SqliteBoard, WorkerVariables};
 use hermes_docker::{DockerHost, DockerSettings, HostFacts, PathMap};
 use hermes_terminal::environment::LiveEnvironment;
 
+use crate::board_settings::{kanban_settings, workspace_rules};
 use crate::context::Context;
 use crate::error::Result;
 use crate::person::{Person, Reached};
@@ -33,6 +36,7 @@ pub fn docker_host(
             .child_home
             .real_home()
             .to_owned(),
+        protected: workspace_rules(context).homes().clone(),
         start_directory: context.system.start_dir.clone(),
         is_container: hermes_home::is_container(&context.env, &context.system),
         file_system_root: context.system.file_system_root.clone(),
@@ -55,20 +59,26 @@ pub(crate) struct CardDirectories {
 }
 
 impl CardDirectories {
-    /// The existing directories of the card in hand.
-    pub(super) fn on_host(context: &Context) -> Self {
+    /// The existing directories of the card in hand, if it may be worked on there. The workspace is
+    /// without links, so that it can be told from what somebody puts in its place.
+    pub(super) fn on_host(context: &Context) -> Result<Self> {
         let exists = |path: &PathBuf| path.is_absolute() && path.is_dir();
         let Some(card) = WorkerVariables::read(&context.env) else {
-            return Self::default();
+            return Ok(Self::default());
         };
         let home = BoardHome::resolve(&context.env, &context.location);
         // An error that keeps a board from being found is reported when the board is used.
         let board = home.select(None).ok();
-        let attachments = board.and_then(|board| board.attachments_of(&card.task).ok());
-        Self {
-            workspace: card.workspace.filter(exists),
+        let attachments = board.as_ref();
+        let attachments = attachments.and_then(|board| board.attachments_of(&card.task).ok());
+        let workspace = match card.workspace.filter(exists) {
+            Some(path) => Some(checked(context, board.as_ref(), &card.task, &path)?),
+            None => None,
+        };
+        Ok(Self {
+            workspace,
             attachments: attachments.filter(exists),
-        }
+        })
     }
 
     /// The same directories as commands in a container see them; `None` for one that is not mounted.
@@ -79,4 +89,25 @@ impl CardDirectories {
             attachments: inside(&self.attachments),
         }
     }
+}
+
+/// A workspace without links, unless the card may not be worked on there.
+fn checked(
+    context: &Context,
+    board: Option<&Board>,
+    task: &TaskId,
+    workspace: &Path,
+) -> Result<PathBuf> {
+    let options = kanban_settings(context).board_options(&context.env);
+    let card = match board {
+        Some(board) => SqliteBoard::open(board, &options)?.task(task)?,
+        None => None,
+    };
+    let rules = workspace_rules(context);
+    let allowed = match &card {
+        Some(card) => rules.check_for(card, workspace),
+        None => rules.check(workspace),
+    };
+    let allowed = allowed.map_err(hermes_board::Error::from)?;
+    Ok(hermes_fs::resolved(&allowed))
 }

@@ -89,7 +89,7 @@ impl RemoteLease {
             Some(task) => SandboxRequest::of(task),
             None => SandboxRequest::of_session(request.session, host.settings().isolation),
         };
-        let card = CardDirectories::on_host(context);
+        let card = CardDirectories::on_host(context)?;
         wanted.workspace.clone_from(&card.workspace);
         wanted.attachments.clone_from(&card.attachments);
         let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));

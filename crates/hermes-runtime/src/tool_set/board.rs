@@ -7,13 +7,14 @@ use hermes_board::boards::BoardHome;
 use hermes_home::ProfileName;
 use hermes_tools::BoardAccess;
 
-use super::sandbox::check_sandbox;
+use super::check_backend::AssigneeChecks;
 use crate::backend::RemoteLease;
-use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::board_settings::dispatch_settings;
 use crate::context::Context;
+use crate::worker_setup::worker_setup;
 
 /// The board as tools of this conversation use it. Opens nothing.
-pub(super) fn access(context: &Context, remote: Option<&RemoteLease>) -> BoardAccess {
+pub(super) fn access(context: &Context, remote: Option<&Arc<RemoteLease>>) -> BoardAccess {
     let settings = dispatch_settings(context, &DispatchFlags::default());
     let home = BoardHome::resolve(&context.env, &context.location);
     let workers = worker_setup(context, &home, &settings);
@@ -25,7 +26,11 @@ pub(super) fn access(context: &Context, remote: Option<&RemoteLease>) -> BoardAc
         &settings,
         workers,
     );
-    access.check_sandbox = Some(Arc::new(check_sandbox(context)));
+    if remote.is_none() {
+        access.directory.clone_from(&context.system.start_dir);
+    }
+    let checks = AssigneeChecks::of_worker(context, remote);
+    access.check_backend = Some(Arc::new(checks));
     if let Some(remote) = remote {
         access.context.workspace.clone_from(&remote.card.workspace);
         access

@@ -3,6 +3,7 @@
 
 mod approver;
 mod board;
+mod check_backend;
 mod configured;
 mod file_writes;
 mod sandbox;
@@ -10,6 +11,7 @@ mod script_environment;
 mod terminal;
 mod tools;
 
-pub use self::sandbox::{check_sandbox, local_sandbox};
+pub use self::check_backend::{AssigneeChecks, check_backend_of};
+pub use self::sandbox::local_sandbox;
 pub use self::terminal::{Approval, TerminalSetup, ToolSetRequest, login_overlay};
 pub use self::tools::ToolSet;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_board::WorkerVariables;
-use hermes_board::completion::{CheckSandbox, ConfinedCheck};
+use hermes_board::completion::ConfinedCheck;
 use hermes_board::model::Task;
 use hermes_config::vars;
 use hermes_policy::{SandboxFacts, SandboxMode, SandboxSettings};
@@ -78,13 +78,7 @@ pub fn local_sandbox(
     template(context, environment, workspace).sandbox()
 }
 
-/// The confinement of acceptance checks under the settings of this profile.
-pub fn check_sandbox(context: &Context) -> impl CheckSandbox + use<> {
-    template(context, &live_environment(context), PathBuf::new())
-}
-
 /// What every sandbox of a profile is made from.
-#[derive(Debug, Clone)]
 struct SandboxTemplate {
     settings: SandboxSettings,
     facts: SandboxFacts,
@@ -98,28 +92,32 @@ impl SandboxTemplate {
     }
 }
 
-impl CheckSandbox for SandboxTemplate {
-    fn confine(&self, task: &Task, workspace: &Path) -> Result<Option<ConfinedCheck>, String> {
-        let mode = match task.sandbox.as_deref() {
-            Some("on") => SandboxMode::On,
-            Some("off") => SandboxMode::Off,
-            _ => self.settings.mode,
-        };
-        let mut template = self.clone();
-        workspace.clone_into(&mut template.facts.workspace);
-        let sandbox = template.sandbox();
-        match mode {
-            SandboxMode::Off => return Ok(None),
-            // As its worker's commands.
-            SandboxMode::Auto if !sandbox.is_possible() => return Ok(None),
-            SandboxMode::Auto | SandboxMode::On => {}
-        }
-        Ok(Some(ConfinedCheck {
-            sandbox: sandbox.prepared()?,
-            variables: sandbox.variables(),
-            keep: Box::new(sandbox),
-        }))
+/// What confines the checks of a card under the settings of this profile.
+pub(super) fn confine_check(
+    context: &Context,
+    task: &Task,
+    workspace: &Path,
+) -> Result<Option<ConfinedCheck>, String> {
+    let template = template(context, &live_environment(context), workspace.to_owned());
+    let mode = match task.sandbox.as_deref() {
+        Some("on") => SandboxMode::On,
+        Some("off") => SandboxMode::Off,
+        _ => template.settings.mode,
+    };
+    let sandbox = template.sandbox();
+    match mode {
+        // What an agent wants to be run is confined wherever that is possible.
+        SandboxMode::Off if task.is_filed_by_agent() && sandbox.is_possible() => {}
+        SandboxMode::Off => return Ok(None),
+        // As its worker's commands.
+        SandboxMode::Auto if !sandbox.is_possible() => return Ok(None),
+        SandboxMode::Auto | SandboxMode::On => {}
     }
+    Ok(Some(ConfinedCheck {
+        sandbox: sandbox.prepared()?,
+        variables: sandbox.variables(),
+        keep: Box::new(sandbox),
+    }))
 }
 
 fn template(

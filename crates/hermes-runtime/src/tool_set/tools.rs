@@ -97,8 +97,8 @@ impl ToolSet {
                 max_children: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().max_children),
             });
-        let registry =
-            kanban_tools(board::access(context, setup.remote())).fold(registry, ToolRegistry::with);
+        let registry = kanban_tools(board::access(context, setup.remote.as_ref()))
+            .fold(registry, ToolRegistry::with);
         Ok(Self {
             registry: Arc::new(registry),
             writes: FileWrites::new(context, &setup.environment, &setup.approver.sandbox),

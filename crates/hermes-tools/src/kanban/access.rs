@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_board::boards::BoardHome;
-use hermes_board::completion::CheckSandbox;
+use hermes_board::completion::CheckBackend;
 use hermes_board::dispatch::WorkerSetup;
-use hermes_board::model::{RunId, TaskId};
+use hermes_board::model::TaskId;
 use hermes_board::{
-    BoardOptions, ChatAddress, ContextOptions, KanbanSettings, NewSubscription, WorkerVariables,
+    BoardOptions, Caller, CallerFacts, ChatAddress, ContextOptions, KanbanSettings,
+    NewSubscription, SqliteBoard, WorkerVariables,
 };
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
@@ -23,14 +24,17 @@ pub struct BoardAccess {
     /// What acceptance checks are run with.
     pub workers: WorkerSetup,
     pub check_timeout: Duration,
-    /// What confines acceptance checks.
-    pub check_sandbox: Option<Arc<dyn CheckSandbox>>,
+    /// Where acceptance checks run, and what confines them.
+    pub check_backend: Option<Arc<dyn CheckBackend>>,
     /// How long a claim lasts without a heartbeat.
     pub claim_ttl_seconds: i64,
     /// Author of comments and cards.
     pub author: String,
-    /// The card this process works on, if it is a worker.
-    pub worker: Option<WorkerVariables>,
+    /// Who calls the tools, as far as variables tell.
+    pub caller: CallerFacts,
+    /// Where an agent without a card works on this machine; cards that it creates may be worked on
+    /// in there.
+    pub directory: Option<PathBuf>,
     /// Tenant of cards that name none.
     pub tenant: Option<String>,
     /// Home of the profile, where its projects are.
@@ -64,12 +68,13 @@ impl BoardAccess {
         Self {
             options: settings.board_options(env),
             check_timeout: settings.check_timeout,
-            check_sandbox: None,
+            check_backend: None,
             claim_ttl_seconds: settings.limits.claim_ttl_seconds,
             author: text(&vars::HERMES_PROFILE)
                 .or_else(|| profile.map(str::to_owned))
                 .unwrap_or_else(|| "worker".to_owned()),
-            worker: WorkerVariables::read(env),
+            caller: CallerFacts::of_tool(env),
+            directory: None,
             tenant: text(&vars::HERMES_TENANT),
             profile_home: location.home.clone(),
             context: ContextOptions {
@@ -87,16 +92,21 @@ impl BoardAccess {
     /// Options of the text about a card; only the paths of a worker's own card differ.
     pub(super) fn context_of(&self, id: &TaskId) -> ContextOptions {
         let mut options = self.context.clone();
-        if self.worker.as_ref().is_none_or(|own| own.task != *id) {
+        if self.worker().is_none_or(|own| own.task != *id) {
             options.workspace = None;
             options.attachments = None;
         }
         options
     }
 
-    /// The attempt of this process at a card.
-    pub(super) fn run_of(&self, task: &TaskId) -> Option<RunId> {
-        self.worker.as_ref()?.run_of(task)
+    /// The card this process works on, if it is a worker.
+    pub(super) fn worker(&self) -> Option<&WorkerVariables> {
+        self.caller.worker.as_ref()
+    }
+
+    /// Who calls a tool, as the board has it on record.
+    pub(super) fn caller(&self, store: &SqliteBoard) -> hermes_board::Result<Caller> {
+        Caller::find(&self.caller, Some(store))
     }
 }
 

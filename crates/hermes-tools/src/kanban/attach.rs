@@ -6,7 +6,7 @@ use hermes_board::files::{ATTACHMENT_LIMIT, NewFile, attach_bytes};
 use hermes_board::model::Attachment;
 use serde_json::{Value, json};
 
-use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN, existing};
+use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN, OwnTask, existing};
 use crate::argument::{ArgKind, Argument, text};
 use crate::tool::ToolSpec;
 
@@ -51,7 +51,7 @@ pub(super) const ATTACHMENTS: ToolSpec = ToolSpec {
 };
 
 pub(super) fn attach(call: &BoardCall<'_>) -> BoardAnswer {
-    let id = call.own_task("attach a file to")?;
+    let OwnTask { id, mut store, .. } = call.own_task("attach a file to")?;
     let mut content = call.args["content_base64"]
         .as_str()
         .unwrap_or_default()
@@ -68,7 +68,6 @@ pub(super) fn attach(call: &BoardCall<'_>) -> BoardAnswer {
     let bytes = STANDARD
         .decode(content)
         .map_err(|error| BoardRefusal::from(format!("content_base64 is not base64: {error}.")))?;
-    let mut store = call.open()?;
     let file = NewFile {
         name: call.args["filename"].as_str().unwrap_or_default(),
         content_type: call.args["content_type"].as_str(),
@@ -79,8 +78,7 @@ pub(super) fn attach(call: &BoardCall<'_>) -> BoardAnswer {
 }
 
 pub(super) fn attach_url(call: &BoardCall<'_>) -> BoardAnswer {
-    let id = call.own_task("attach a file to")?;
-    let mut store = call.open()?;
+    let OwnTask { id, mut store, .. } = call.own_task("attach a file to")?;
     // Nothing is fetched for a card that does not exist.
     existing(&store, &id)?;
     let address = call.args["url"].as_str().unwrap_or_default();

@@ -5,7 +5,7 @@ use hermes_board::model::BlockKind;
 use hermes_board::store::{BlockRequest, BoardStore};
 use serde_json::json;
 
-use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN, existing};
+use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN, OwnTask, existing};
 use crate::argument::{ArgKind, Argument};
 use crate::tool::ToolSpec;
 
@@ -44,10 +44,9 @@ pub(super) const UNBLOCK: ToolSpec = ToolSpec {
 };
 
 pub(super) fn block(call: &BoardCall<'_>) -> BoardAnswer {
-    let id = call.own_task("block")?;
+    let OwnTask { id, run, mut store } = call.own_task("block")?;
     let reason = call.text("reason").ok_or("The reason is empty.")?;
     let kind = call.args["kind"].as_str().and_then(BlockKind::parse);
-    let mut store = call.open()?;
     let may_stop = matches!(kind, Some(BlockKind::Dependency | BlockKind::NeedsInput));
     if existing(&store, &id)?.goal_mode && !may_stop {
         return Err(format!(
@@ -60,7 +59,7 @@ pub(super) fn block(call: &BoardCall<'_>) -> BoardAnswer {
         task: id.clone(),
         reason: Some(reason),
         kind,
-        expected_run: call.access.run_of(&id),
+        expected_run: run,
     })?;
     let mut fields = json!({
         "task_id": id,
@@ -77,6 +76,7 @@ pub(super) fn block(call: &BoardCall<'_>) -> BoardAnswer {
 pub(super) fn unblock(call: &BoardCall<'_>) -> BoardAnswer {
     let id = call.named_task("task_id")?;
     let mut store = call.open()?;
+    call.access.caller(&store)?.may_manage("unblock cards")?;
     let status = store.unblock(&id)?;
     Ok(json!({"task_id": id, "status": status.as_str()}))
 }
@@ -101,6 +101,7 @@ pub(super) fn link(call: &BoardCall<'_>) -> BoardAnswer {
     let parent = call.named_task("parent_id")?;
     let child = call.named_task("child_id")?;
     let mut store = call.open()?;
+    call.access.caller(&store)?.may_link(&store, &child)?;
     store.link(&parent, &child)?;
     Ok(json!({"parent_id": parent, "child_id": child}))
 }

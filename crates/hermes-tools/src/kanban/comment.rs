@@ -4,7 +4,7 @@
 use hermes_board::store::{Applied, BoardStore};
 use serde_json::json;
 
-use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN};
+use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN, OwnTask};
 use crate::argument::{ArgKind, Argument};
 use crate::tool::ToolSpec;
 
@@ -43,13 +43,12 @@ pub(super) const HEARTBEAT: ToolSpec = ToolSpec {
 
 pub(super) fn heartbeat(call: &BoardCall<'_>) -> BoardAnswer {
     let access = call.access;
-    let id = call.own_task("send a heartbeat for")?;
+    let OwnTask { id, run, mut store } = call.own_task("send a heartbeat for")?;
     let note = call.text("note");
-    let mut store = call.open()?;
-    store.heartbeat(&id, note.as_deref(), access.run_of(&id))?;
+    store.heartbeat(&id, note.as_deref(), run)?;
     // A worker without a claim of its own has nothing to extend; one whose card was reclaimed learns
     // it here and not after hours of work.
-    let own = access.worker.as_ref().filter(|worker| worker.task == id);
+    let own = access.worker().filter(|worker| worker.task == id);
     if let Some(claim) = own.and_then(|worker| worker.claim_lock.as_deref())
         && store.extend_own_claim(&id, claim, access.claim_ttl_seconds)? == Applied::LostRace
     {

@@ -7,7 +7,7 @@ use hermes_board::model::{CheckEvidence, Object, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
 use serde_json::{Map, Value, json};
 
-use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN};
+use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN, OwnTask};
 use crate::argument::{ArgKind, Argument, texts};
 use crate::result::redacted;
 use crate::tool::ToolSpec;
@@ -39,9 +39,9 @@ pub(super) const COMPLETE: ToolSpec = ToolSpec {
 
 pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
     let access = call.access;
-    let id = call.own_task("complete")?;
+    let OwnTask { id, run, mut store } = call.own_task("complete")?;
     let completion = Completion {
-        expected_run: access.run_of(&id),
+        expected_run: run,
         result: call.text("result"),
         summary: call.text("summary"),
         metadata: metadata(call),
@@ -54,14 +54,13 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
     if completion.handoff().is_none() {
         return Err("Give a summary or a result: the next worker reads nothing else.".into());
     }
-    let mut store = call.open()?;
     let board = store.board().clone();
     let setup = CompletionSetup {
         board: &board,
         home: &access.home,
         workers: &access.workers,
         check_timeout: access.check_timeout,
-        check_sandbox: access.check_sandbox.as_deref().map(|it| it as _),
+        check_backend: access.check_backend.as_deref().map(|it| it as _),
         policy: FailurePolicy::with_limit(access.options.failure_limit),
         redact: &|text| call.context.redactor.redact(text).into_owned(),
         judge: call.context.conversation.judge.as_deref(),

@@ -1,6 +1,6 @@
 //! `kanban_create`: a card for another agent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hermes_board::model::{Assignee, SkillList, Task, TaskId, WorkspaceKind};
 use hermes_board::store::{BoardStore, NewTask, ProjectLink, StartIn};
@@ -114,7 +114,12 @@ fn new_card(call: &BoardCall<'_>, store: &SqliteBoard) -> Result<NewTask, BoardR
     if blocked && triage {
         return Err("A card has one initial status: leave out triage or initial_status.".into());
     }
+    let chosen = workspace.path.as_deref().map(Path::new);
+    let rules = &access.workers.workspaces;
+    let here = access.directory.as_deref();
+    let caller = access.caller(store)?;
     Ok(NewTask {
+        filed_within: caller.filed_within(store, rules, chosen, here)?,
         body: call.text("body"),
         assignee: text("assignee").map(Assignee::parse).transpose()?,
         created_by: Some(access.author.clone()),
@@ -179,7 +184,7 @@ fn workspace(
         (WorkspaceKind::Scratch, Some(_)) => {
             return Err("A scratch workspace takes no workspace_path.".into());
         }
-        (_, Some(path)) => Some(absolute(access, path)?),
+        (_, Some(path)) => Some(absolute(access, store, path)?),
         (_, None) => None,
     };
     Ok(NewWorkspace {
@@ -199,7 +204,7 @@ fn inherited(
         path: None,
         project,
     };
-    let own = match &access.worker {
+    let own = match access.worker() {
         Some(worker) if workspace.project.is_none() => store.task(&worker.task)?,
         _ => None,
     };
@@ -220,10 +225,29 @@ fn inherited(
     Ok(workspace)
 }
 
-fn absolute(access: &BoardAccess, path: &str) -> Result<String, BoardRefusal> {
+/// A directory in the worker's container as this machine knows it; `None` for any other.
+fn on_host(
+    access: &BoardAccess,
+    store: &SqliteBoard,
+    path: &Path,
+) -> Result<Option<PathBuf>, BoardRefusal> {
+    let (Some(seen), Some(worker)) = (&access.context.workspace, access.worker()) else {
+        return Ok(None);
+    };
+    let path = hermes_fs::without_dots(path);
+    let Ok(below) = path.strip_prefix(seen) else {
+        return Ok(None);
+    };
+    let card = store.task(&worker.task)?;
+    let own = card.and_then(|card| card.workspace_path);
+    Ok(own.map(|own| Path::new(&own).join(below)))
+}
+
+fn absolute(access: &BoardAccess, store: &SqliteBoard, path: &str) -> Result<String, BoardRefusal> {
     let path = access.home.expand(Path::new(path));
     if !path.is_absolute() {
         return Err(format!("workspace_path must be absolute, not '{}'.", path.display()).into());
     }
+    let path = on_host(access, store, &path)?.unwrap_or(path);
     Ok(path.to_string_lossy().into_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hermes_board::model::{Task, TaskId};
+use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_board::{Error, SqliteBoard};
 use hermes_secret::{Redactor, Sink};
@@ -63,26 +63,30 @@ impl BoardCall<'_> {
 
     /// The card that the call reads: any, the worker's own if none is named.
     pub(super) fn any_task(&self) -> Result<TaskId, BoardRefusal> {
-        let own = self.access.worker.as_ref().map(|worker| &worker.task);
+        let own = self.access.worker().map(|worker| &worker.task);
         let named = text(self.args, "task_id").map(TaskId::from);
         Ok(named
             .or_else(|| own.cloned())
             .ok_or("task_id is required: this conversation has no card of its own.")?)
     }
 
-    /// The card that the call changes: a worker may change no other than its own.
-    pub(super) fn own_task(&self, what: &str) -> Result<TaskId, BoardRefusal> {
-        let task = self.any_task()?;
-        match &self.access.worker {
-            Some(worker) if worker.task != task => Err(format!(
-                "This worker belongs to card {} and cannot {what} card {task}. Use kanban_comment on \
-                 {task} for what matters there, or kanban_create for new work.",
-                worker.task
-            )
-            .into()),
-            _ => Ok(task),
-        }
+    /// The card that the call changes, opened for it: a worker may change no other than its own.
+    pub(super) fn own_task(&self, action: &'static str) -> Result<OwnTask, BoardRefusal> {
+        let id = self.any_task()?;
+        let store = self.open()?;
+        let caller = self.access.caller(&store)?;
+        caller.may_change(&id, action)?;
+        let run = caller.run_of(&id);
+        Ok(OwnTask { id, run, store })
     }
+}
+
+/// A card that a call may change.
+pub(super) struct OwnTask {
+    pub(super) id: TaskId,
+    /// The attempt of the worker that calls.
+    pub(super) run: Option<RunId>,
+    pub(super) store: SqliteBoard,
 }
 
 pub(super) fn existing(store: &SqliteBoard, id: &TaskId) -> Result<Task, BoardRefusal> {
@@ -117,10 +121,16 @@ impl From<Error> for BoardRefusal {
     fn from(error: Error) -> Self {
         // Other hints are about the command line, which agents are not to use.
         let hint = match &error {
+            Error::ForeignCard { asked, .. } => Some(format!(
+                "use kanban_comment on {asked} for what matters there, or kanban_create for new work"
+            )),
             Error::StaleRun { .. }
             | Error::PhantomCards { .. }
             | Error::Artifact { .. }
             | Error::ForeignBoard { .. }
+            | Error::NotForWorkers { .. }
+            | Error::NotForAgents { .. }
+            | Error::Workspace(_)
             | Error::ToolsetsAsSkills { .. }
             | Error::SkillWithComma { .. }
             | Error::BadAssignee { .. }
@@ -151,7 +161,7 @@ pub(super) struct KanbanTool {
 impl KanbanTool {
     /// Why a worker must not use it, if so.
     fn kept_from_workers(&self) -> Option<&'static str> {
-        let kept = FOR_ORCHESTRATORS.contains(&self.spec.name) && self.access.worker.is_some();
+        let kept = FOR_ORCHESTRATORS.contains(&self.spec.name) && self.access.worker().is_some();
         kept.then_some("workers manage their own card only")
     }
 }
@@ -165,7 +175,7 @@ impl Tool for KanbanTool {
         if let Some(reason) = self.kept_from_workers() {
             return Some(reason.to_owned());
         }
-        let wanted = self.access.worker.is_some() || self.access.is_orchestrator;
+        let wanted = self.access.worker().is_some() || self.access.is_orchestrator;
         (!wanted).then(|| {
             "this process is not a worker, and the setting `toolsets` does not name kanban"
                 .to_owned()

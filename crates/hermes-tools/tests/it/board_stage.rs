@@ -6,7 +6,9 @@ use hermes_board::boards::{BoardHome, BoardSlug};
 use hermes_board::dispatch::{LogRotation, WORKER_TIMING, WorkerProfile, WorkerSetup};
 use hermes_board::model::{RunId, Task, TaskId, Termination};
 use hermes_board::store::{Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{BoardOptions, ContextOptions, SqliteBoard, WorkerVariables};
+use hermes_board::{
+    BoardOptions, CallerFacts, ContextOptions, SqliteBoard, WorkerVariables, WorkspaceRules,
+};
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::EnvPolicy;
@@ -79,7 +81,7 @@ impl BoardStage {
         let path = std::env::var_os("PATH").unwrap();
         let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
         BoardAccess {
-            check_sandbox: None,
+            check_backend: None,
             home: self.home(),
             options: BoardOptions::default(),
             workers: WorkerSetup {
@@ -94,13 +96,18 @@ impl BoardStage {
                 log: LogRotation::default(),
                 timing: WORKER_TIMING,
                 profile_of: Arc::new(|_| WorkerProfile::default()),
+                workspaces: WorkspaceRules::default(),
                 preflight: None,
                 after_loss: Arc::new(|_| ()),
             },
             check_timeout: std::time::Duration::from_mins(1),
             claim_ttl_seconds: 900,
             author: "coder".to_owned(),
-            worker: None,
+            caller: CallerFacts {
+                worker: None,
+                is_agent: true,
+            },
+            directory: Some("/srv".into()),
             tenant: None,
             profile_home: root,
             context: ContextOptions::default(),
@@ -127,7 +134,7 @@ impl BoardStage {
     /// Calls a tool as the worker of a card.
     pub(crate) fn worker(&self, id: &TaskId, run: RunId, tool: &str, args: Value) -> Value {
         let access = BoardAccess {
-            worker: Some(worker_variables(id, Some(run), Some(CLAIM))),
+            caller: worker_facts(id, Some(run), Some(CLAIM)),
             is_orchestrator: false,
             ..self.access()
         };
@@ -151,7 +158,7 @@ pub(crate) fn refusal(result: &Value) -> &str {
 }
 
 /// What a worker of this card reads from its variables.
-pub(crate) fn worker_variables(
+fn worker_variables(
     task: &TaskId,
     run: Option<RunId>,
     claim_lock: Option<&str>,
@@ -164,5 +171,13 @@ pub(crate) fn worker_variables(
         goal_mode: false,
         goal_max_turns: None,
         reminders: true,
+    }
+}
+
+/// What the environment of a worker says.
+pub(crate) fn worker_facts(id: &TaskId, run: Option<RunId>, claim: Option<&str>) -> CallerFacts {
+    CallerFacts {
+        worker: Some(worker_variables(id, run, claim)),
+        is_agent: true,
     }
 }

@@ -7,7 +7,7 @@ use hermes_tools::BoardAccess;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::board_stage::{BoardStage, refusal, worker_variables};
+use crate::board_stage::{BoardStage, refusal, worker_facts};
 
 fn card(title: &str, assignee: &str) -> NewTask {
     NewTask {
@@ -42,6 +42,7 @@ fn cards_are_filed_with_all_that_belongs_to_them() {
     assert_eq!((task.goal_mode, task.goal_max_turns), (true, Some(5)));
     assert_eq!(task.workspace(), Some(WorkspaceKind::Dir));
     assert_eq!(task.workspace_path.as_deref(), Some("/srv/site"));
+    assert_eq!(task.filed_within.as_deref(), Some("/srv"));
     assert_eq!(board.store().parents(&id).unwrap(), [parent]);
     let again = board.orchestrator(
         "kanban_create",
@@ -114,7 +115,7 @@ fn a_worker_files_in_its_own_name_tenant_and_workspace() {
     });
     let run = board.claimed(&own);
     let access = BoardAccess {
-        worker: Some(worker_variables(&own, Some(run), None)),
+        caller: worker_facts(&own, Some(run), None),
         tenant: Some("acme".to_owned()),
         ..board.access()
     };

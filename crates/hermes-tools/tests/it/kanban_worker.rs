@@ -279,7 +279,7 @@ fn checks_decide_whether_a_card_is_done() {
     let board = BoardStage::new();
     let with_check = |command: &str| {
         let id = board.card(NewTask {
-            checks: vec!["true".to_owned(), command.to_owned()],
+            checks: vec!["true".into(), command.into()],
             ..NewTask::titled("checked")
         });
         let run = board.claimed(&id);

@@ -11,7 +11,7 @@ use hermes_tools::{
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::board_stage::{BoardStage, worker_variables};
+use crate::board_stage::{BoardStage, worker_facts};
 
 fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolSelection {
     let home = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
 fn a_worker_always_has_its_card() {
     let board = BoardStage::new();
     let worker = BoardAccess {
-        worker: Some(worker_variables(&"t_1".into(), None, None)),
+        caller: worker_facts(&"t_1".into(), None, None),
         is_orchestrator: false,
         ..board.access()
     };

@@ -3,9 +3,11 @@
 use std::cmp::Ordering;
 use std::os::unix::fs::PermissionsExt;
 
+use hermes_board::WorkspaceRules;
 use hermes_config::schema::CONFIG_VERSION;
 use hermes_config::settings::{FileState, Problem, version_of};
 use hermes_config::{literal_secrets, python_runtime};
+use hermes_runtime::workspace_rules;
 
 use super::row::{Fix, Report};
 use crate::context::Context;
@@ -22,6 +24,11 @@ pub(super) fn check(context: &Context, problems: &[Problem], report: &mut Report
         report
             .warning("timezone", text)
             .hint("times are shown in the machine's timezone; use a name such as Europe/Berlin");
+    }
+    for complaint in workspace_rules(context).complaints {
+        report
+            .warning("workspace_roots", complaint)
+            .hint(WorkspaceRules::ROOTS_HINT);
     }
     let python_only = python_runtime::in_use(context.config());
     if !python_only.is_empty() {

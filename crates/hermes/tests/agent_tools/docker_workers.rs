@@ -196,3 +196,177 @@ fn docker_worker_with_only_its_workspace_mounted_needs_no_approval() {
     let told = yard.builder.session(&card["runs"][0]);
     assert!(told.contains("made") && !told.contains("DENIED"), "{told}");
 }
+
+/// Files a card on a directory of the host, then completes.
+const FILES_A_CARD: &str = r#"
+turns:
+  - match: {user: "work kanban task", step: 1}
+    calls:
+      - tool: kanban_create
+        arguments: {title: take all, assignee: builder, workspace_kind: dir, workspace_path: "$PATH_OF_HOST"}
+  - match: {tool: kanban_create, step: 2}
+    calls:
+      - tool: kanban_create
+        arguments: {title: go on, assignee: builder, workspace_kind: dir, workspace_path: /workspace/part}
+  - match: {tool: kanban_create}
+    calls: [{tool: kanban_complete, arguments: {summary: Filed.}}]
+  - text: Done.
+"#;
+
+#[test]
+fn docker_worker_cannot_have_the_home_of_hermes_mounted() {
+    let yard = Yard::new("turns: []\n");
+    let desk = &yard.builder.desk;
+    let project = desk.home.outside("project");
+    std::fs::create_dir(&project).unwrap();
+    let script = FILES_A_CARD.replace("$PATH_OF_HOST", desk.home.root().to_str().unwrap());
+    desk.home.put_outside("script.yaml", &script, 0o600);
+    let place = format!("dir:{}", project.display());
+    let id = desk.create("x", &["--assignee", "builder", "--workspace", &place]);
+    yard.builder.work(&id, "done");
+    let told = yard.builder.session(&yard.builder.card(&id)["runs"][0]);
+    assert!(
+        told.contains("cannot be a workspace: it is a home of Hermes"),
+        "{told}"
+    );
+    let cards = desk.kanban(&["list"]);
+    let cards = cards.as_array().unwrap();
+    let next: Vec<&Value> = cards
+        .iter()
+        .filter(|card| card["title"] == "go on")
+        .collect();
+    assert_eq!((cards.len(), next.len()), (2, 1), "{cards:?}");
+    // Directories that it sees are those of this machine.
+    let part = project.join("part");
+    assert_eq!(next[0]["workspace_path"], part.to_str().unwrap());
+    assert_eq!(next[0]["filed_within"], project.to_str().unwrap());
+
+    // A card that says so all the same gets no container at all.
+    let database = desk.home.path("kanban.db");
+    let database = hermes_store::rusqlite::Connection::open(database).unwrap();
+    let root = desk.home.root();
+    let next = next[0]["id"].as_str().unwrap();
+    let sql = "UPDATE tasks SET workspace_path = ?1, filed_within = NULL WHERE id = ?2";
+    database
+        .execute(sql, [root.to_str().unwrap(), next])
+        .unwrap();
+    let report = yard.builder.dispatch().succeeds().json();
+    let error = report["spawn_failed"][0]["error"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(error.contains("is a home of Hermes"), "{report}");
+    let mounted = yard
+        .hermes(&["-p", "builder", "exec", "--", "ls"])
+        .env("HERMES_KANBAN_TASK", next)
+        .env("HERMES_KANBAN_WORKSPACE", &root)
+        .run();
+    mounted.exits(1).says_part("is a home of Hermes");
+    assert_eq!(yard.containers.ids(), Vec::<String>::new());
+}
+
+/// Makes something outside of the workspace, where only its own container has it.
+const MAKES_IT_INSIDE: &str = r#"
+turns:
+  - match: {user: "work kanban task", step: 1}
+    calls: [{tool: terminal, arguments: {command: "echo made > /opt/made"}}]
+  - match: {tool: terminal}
+    calls: [{tool: kanban_complete, arguments: {summary: Made.}}]
+  - text: Done.
+"#;
+
+#[test]
+fn checks_run_in_the_container_of_the_worker() {
+    let yard = Yard::new(MAKES_IT_INSIDE);
+    let check = "test \"$(cat /opt/made)\" = made && test \"$PWD\" = /workspace";
+    let flags = ["--assignee", "builder", "--check", check];
+    let id = yard.builder.desk.create("x", &flags);
+    assert_eq!(yard.builder.card(&id)["checks_run"], "docker");
+    yard.builder.work(&id, "done");
+    assert_eq!(yard.builder.card(&id)["checked"], "checked");
+    yard.until_there_are(&[]);
+}
+
+#[test]
+fn checks_of_a_card_that_nobody_works_on_run_in_a_container_or_where_a_person_wants() {
+    let yard = Yard::new(SCRIPT);
+    let desk = &yard.builder.desk;
+    let project = desk.home.outside("project");
+    std::fs::create_dir(&project).unwrap();
+    let place = format!("dir:{}", project.display());
+    let flags = ["--assignee", "builder", "--workspace", &place];
+    let inside = "test \"$PWD\" = /workspace && touch inside";
+    let outside = format!("test \"$PWD\" = '{}'", project.display());
+    let complete = |id: &str| yard.hermes(&["kanban", "complete", id]).run();
+
+    let id = desk.create("in", &[&flags[..], &["--check", inside]].concat());
+    complete(&id).succeeds();
+    assert!(project.join("inside").exists());
+    let id = desk.create("out", &[&flags[..], &["--check", &outside]].concat());
+    complete(&id).exits(1).says_part("ended with exit code 1");
+
+    let both = ["--check", inside, "--check-on-host", &outside];
+    let id = desk.create("both", &[&flags[..], &both].concat());
+    let shown = desk.home.run(["kanban", "show", &id]).stdout;
+    assert!(shown.contains("[on this machine]"), "{shown}");
+    assert!(shown.contains("Its checks run in a container"), "{shown}");
+    let why = desk.home.run(["kanban", "why", &id]).stdout;
+    assert!(why.contains("1 of them on this machine"), "{why}");
+    complete(&id).succeeds();
+    let all = ["--check", &outside, "--check-on-host"];
+    let id = desk.create("host", &[&flags[..], &all].concat());
+    assert_eq!(desk.kanban(&["why", &id])["checks_run"], "host");
+    complete(&id).succeeds();
+    // Neither time limits nor what is left of a container are forgotten.
+    desk.home
+        .put("config.yaml", "kanban:\n  check_timeout_seconds: 1\n");
+    let id = desk.create("slow", &[&flags[..], &["--check", "sleep 60"]].concat());
+    complete(&id).exits(1).says_part("ran out of time");
+    yard.until_there_are(&[]);
+}
+
+/// An engine whose caller swaps the workspace for a link while it is being mounted.
+const SWAPPING_ENGINE: &str = r#"#!/bin/sh
+test "$1" = run || exec docker "$@"
+mv "$WORK" "$WORK.real"; ln -s "$LOOT" "$WORK"
+docker "$@"; code=$?
+rm "$WORK"; mv "$WORK.real" "$WORK"
+exit $code
+"#;
+
+#[test]
+fn workspace_that_is_swapped_while_it_is_mounted_is_not_used() {
+    let yard = Yard::new(SCRIPT);
+    let home = &yard.builder.desk.home;
+    let (project, loot) = (home.outside("project"), home.outside("loot"));
+    for directory in [&project, &loot] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    std::fs::write(loot.join("key"), "canary-of-the-loot").unwrap();
+    let engine = home.put_outside("engine", SWAPPING_ENGINE, 0o755);
+    let call = |engine: Option<&std::path::Path>| {
+        let mut call = yard
+            .hermes(&[
+                "-p",
+                "builder",
+                "exec",
+                "--",
+                "cat /workspace/key; ls /workspace",
+            ])
+            .env("HERMES_KANBAN_TASK", "t_1")
+            .env("HERMES_KANBAN_WORKSPACE", &project)
+            .env("WORK", &project)
+            .env("LOOT", &loot);
+        if let Some(engine) = engine {
+            call = call.env("HERMES_DOCKER_BINARY", engine);
+        }
+        call.run()
+    };
+    let refused = call(Some(&engine));
+    refused
+        .never_shows("canary-of-the-loot")
+        .says_part("was replaced while it was being mounted");
+    assert_ne!(refused.code, Some(0), "{refused}");
+    yard.until_there_are(&[]);
+    std::fs::write(project.join("key"), "own").unwrap();
+    call(None).succeeds().prints("ownkey\n");
+}

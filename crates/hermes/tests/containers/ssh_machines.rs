@@ -276,3 +276,22 @@ fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     }
     found
 }
+
+#[test]
+fn acceptance_checks_run_on_the_machine_of_the_assignee() {
+    let place = SshPlace::new();
+    let check = "test -n \"$SSH_CONNECTION\"";
+    let create = |flags: &[&str]| {
+        let args = ["kanban", "create", "x", "--json", "--check", check];
+        let made = place.hermes(&[&args, flags].concat()).run();
+        text(&made.succeeds().json(), "id").to_owned()
+    };
+    let id = create(&[]);
+    let why = place.hermes(&["kanban", "why", &id]).run();
+    why.succeeds()
+        .prints_part("Its checks run on the machine that the terminal of its worker uses.");
+    place.hermes(&["kanban", "complete", &id]).run().succeeds();
+    let here = create(&["--check-on-host"]);
+    let refused = place.hermes(&["kanban", "complete", &here]).run();
+    refused.exits(1).says_part("ended with exit code 1");
+}

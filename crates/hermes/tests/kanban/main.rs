@@ -32,12 +32,14 @@ mod json_shapes;
 mod lists;
 mod live;
 mod notify;
+mod ownership;
 mod preflight;
 mod refusals;
 mod storage;
 mod triage;
 mod why;
 mod worker;
+mod workspaces;
 
 use hermes_board::SqliteBoard;
 use hermes_board::boards::{Board, BoardSlug};

@@ -236,7 +236,7 @@ fn a_card_is_split_among_the_profiles() {
     }
     let root = desk.create(
         "all of it",
-        &["--triage", "--tenant", "acme", "--workspace", "dir:/tmp"],
+        &["--triage", "--tenant", "acme", "--workspace", "dir:/srv"],
     );
     let outcome = desk.kanban(&["decompose", &root, "--json"]);
     let record = &lines(&outcome.succeeds().stdout)[0];

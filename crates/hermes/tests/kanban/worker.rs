@@ -9,7 +9,7 @@ use pretty_assertions::assert_eq;
 
 use crate::{Desk, assert_refuses};
 
-fn as_worker(desk: &Desk, id: &str, run: i64, args: &[&str]) -> ProgramOutput {
+pub(crate) fn as_worker(desk: &Desk, id: &str, run: i64, args: &[&str]) -> ProgramOutput {
     desk.call(args)
         .env("HERMES_KANBAN_TASK", id)
         .env("HERMES_KANBAN_RUN_ID", run.to_string())
@@ -146,7 +146,8 @@ fn a_malformed_run_id_counts_as_none() {
     let other = desk.create("y", &[]);
     let run = desk.claimed(&other);
     let foreign = as_worker(&desk, "t_own", run + 1000, &["complete", &other]);
-    foreign.succeeds();
+    let message = format!("this worker belongs to card t_own and cannot complete card {other}");
+    assert_refuses(&foreign, 1, &message);
     let stale = as_worker(&desk, &desk.create("z", &[]), 5, &["show", "t_none"]);
     assert_refuses(&stale, 1, "no such card: 't_none'");
 }

@@ -200,7 +200,7 @@ impl Processes for Workers<'_> {
 }
 
 /// Whether a process names the card in its environment or its arguments.
-pub(super) fn names_card(pid: u32, task: &TaskId) -> bool {
+pub(crate) fn names_card(pid: u32, task: &TaskId) -> bool {
     let named = variable(pid, vars::HERMES_KANBAN_TASK.name);
     named.is_some_and(|named| named == task.as_str())
         || hermes_proc::command_line(pid).is_some_and(|words| {

@@ -22,6 +22,9 @@ use crate::worker_terminal_timeout;
 /// The skill of a worker that reviews.
 const REVIEW_SKILL: &str = "sdlc-review";
 
+/// What a worker is asked for; the card follows.
+pub(crate) const WORK_REQUEST: &str = "work kanban task ";
+
 /// Why no worker was started.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LaunchError {
@@ -143,7 +146,7 @@ fn arguments(
         words.extend(["--toolsets".into(), toolsets.join(",").into()]);
     }
     words.extend(["chat".into(), "-q".into()]);
-    words.push(format!("work kanban task {}", task.id).into());
+    words.push(format!("{WORK_REQUEST}{}", task.id).into());
     if task.goal_mode {
         words.push("-Q".into());
     }

@@ -28,8 +28,9 @@ pub use log_file::LogRotation;
 pub use preflight::WorkerNeeds;
 pub use terminate::WORKER_TIMING;
 
-pub(crate) use attempts::check_mark;
+pub(crate) use attempts::{check_mark, names_card};
 pub(crate) use identity::ProcessSpace;
+pub(crate) use launch::WORK_REQUEST;
 pub(crate) use other_boards::HomeLock;
 use other_boards::running_elsewhere;
 pub(crate) use terminate::{pids, terminate_earlier_checks};
@@ -39,7 +40,7 @@ use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact
 use crate::model::{Obstacle, RunId, Task, TaskId, Termination, WorkerIdentity};
 use crate::plan::{Facts, Limits, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
-use crate::{Clock, SystemClock, own_lock};
+use crate::{Clock, SystemClock, WorkspaceRules, own_lock};
 
 /// What a profile has configured for its workers.
 #[derive(Debug, Clone, Default)]
@@ -72,6 +73,8 @@ pub struct WorkerSetup {
     /// Deadlines for terminating a worker.
     pub timing: KillTiming,
     pub profile_of: WorkerProfileOf,
+    /// Where cards may be worked on.
+    pub workspaces: WorkspaceRules,
     /// `None` if workers are another program, which alone knows what it needs.
     pub preflight: Option<Preflight>,
     /// Called after workers of a profile were killed, crashed or terminated, and so could not release
@@ -90,6 +93,7 @@ impl WorkerSetup {
         log: LogRotation,
     ) -> Self {
         Self {
+            workspaces: WorkspaceRules::new(home, location, &policy, &[]),
             program: worker_program(env, home, &policy.hermes_program),
             location: location.clone(),
             base: env

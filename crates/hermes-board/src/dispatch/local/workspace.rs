@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_proc::GitError;
 
+use crate::WorkspaceRefusal;
 use crate::dispatch::local::LocalWorkerHost;
 use crate::dispatch::local::git::Worktrees;
 use crate::model::{Task, WorkspaceKind};
@@ -21,6 +22,8 @@ pub(super) enum WorkspaceError {
     File(#[from] hermes_fs::Error),
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error("{0}; {hint}", hint = .0.hint())]
+    Refused(#[from] WorkspaceRefusal),
     #[error("the path '{}' is not absolute", crate::shown(path, 200))]
     Relative { path: String },
     #[error("a card with the workspace 'dir' needs a path")]
@@ -50,16 +53,37 @@ impl LocalWorkerHost<'_> {
                     Some(path) => path,
                     None => self.board.workspace_of(&task.id)?,
                 };
-                directory(path)
+                self.directory(task, &path)
             }
             Some(WorkspaceKind::Dir) => {
-                directory(self.stored(task)?.ok_or(WorkspaceError::NoDirectory)?)
+                let path = self.stored(task)?.ok_or(WorkspaceError::NoDirectory)?;
+                self.directory(task, &path)
             }
-            Some(WorkspaceKind::Worktree) => self.worktree(task),
+            Some(WorkspaceKind::Worktree) => {
+                if let Some(requested) = self.stored(task)? {
+                    self.setup.workspaces.check_for(task, &requested)?;
+                }
+                let workspace = self.worktree(task)?;
+                Ok(ResolvedWorkspace {
+                    path: self.setup.workspaces.check_for(task, &workspace.path)?,
+                    ..workspace
+                })
+            }
             None => Err(WorkspaceError::UnknownKind {
                 kind: task.workspace_kind.clone(),
             }),
         }
+    }
+
+    /// Makes a directory, if it may be a workspace before and after that.
+    fn directory(&self, task: &Task, path: &Path) -> Result<ResolvedWorkspace, WorkspaceError> {
+        let rules = &self.setup.workspaces;
+        let path = rules.check_for(task, path)?;
+        hermes_fs::create_dir_all(&path, 0o700)?;
+        Ok(ResolvedWorkspace {
+            path: rules.check_for(task, &path)?,
+            branch: None,
+        })
     }
 
     /// The path that stands on the card.
@@ -132,11 +156,6 @@ fn branch_of(task: &Task) -> Result<String, WorkspaceError> {
         return Err(WorkspaceError::BadBranch { branch });
     }
     Ok(branch)
-}
-
-fn directory(path: PathBuf) -> Result<ResolvedWorkspace, WorkspaceError> {
-    hermes_fs::create_dir_all(&path, 0o700)?;
-    Ok(ResolvedWorkspace { path, branch: None })
 }
 
 /// Makes a worktree, or takes the one that is there from an earlier attempt.

@@ -16,7 +16,7 @@ use crate::{events, kinds, process, status, task};
 
 fn with_checks(checks: &[&str]) -> NewTask {
     NewTask {
-        checks: checks.iter().map(|check| (*check).to_owned()).collect(),
+        checks: checks.iter().map(|check| (*check).into()).collect(),
         ..NewTask::titled("checked")
     }
 }

@@ -34,6 +34,8 @@ sections! {
         "auto_promote_children": flag(true);
         /// Whether a chat subscribes to the cards its agent creates.
         "auto_subscribe_on_create": flag(true);
+        /// Directories, besides its own workspace, in which an agent may let cards be worked on.
+        "workspace_roots": list();
         /// Seconds each acceptance check of a card may take.
         "check_timeout_seconds": positive(600);
         /// Failures in a row that are reported; empty means `failure_limit`.

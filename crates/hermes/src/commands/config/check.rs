@@ -1,9 +1,11 @@
 //! `hermes config check`: what is set, what is missing, and what has no effect.
 
+use hermes_board::WorkspaceRules;
 use hermes_config::dotenv::{KnownName, known_names};
 use hermes_config::python_runtime;
 use hermes_config::schema::CONFIG_VERSION;
 use hermes_config::settings::{Problem, version_of};
+use hermes_runtime::workspace_rules;
 use serde_json::json;
 
 use crate::context::Context;
@@ -31,11 +33,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         .filter(|p| matches!(p, Problem::UnknownKey { .. }))
         .count();
     let python_only = python_runtime::in_use(config);
+    let roots = workspace_rules(context).complaints;
     if args.json {
-        let problems: Vec<_> = problems
+        let mut problems: Vec<_> = problems
             .iter()
             .map(|p| json!({"message": p.to_string(), "key": p.key(), "hint": p.hint()}))
             .collect();
+        problems.extend(
+            roots
+                .iter()
+                .map(|text| json!({"message": text, "key": "kanban.workspace_roots", "hint": WorkspaceRules::ROOTS_HINT})),
+        );
         context.json(&json!({
             "file": config.user_file().path.display().to_string(),
             "parses": usable,
@@ -67,6 +75,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             if let Some(hint) = problem.hint() {
                 printer.line(format!("    → {hint}"))?;
             }
+        }
+        for text in &roots {
+            printer.line(format!("  ⚠ {text}"))?;
+            printer.line(format!("    → {}", WorkspaceRules::ROOTS_HINT))?;
         }
         for name in &python_only {
             printer.line(format!("  ○ {name}: {}", python_runtime::NOTE))?;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use hermes_board::model::{Assignee, TaskId, WorkspaceKind};
+use hermes_board::model::{Assignee, NewCheck, TaskId, WorkspaceKind};
 use hermes_board::store::{BoardStore, NewTask};
 use hermes_config::{Environment, vars};
 use hermes_home::profiles::{CreateRequest, ProfileContent, create};
@@ -89,7 +89,7 @@ impl DemoHome {
                 },
                 workspace_path: card.shared.then_some(shared),
                 parents: parents.collect(),
-                checks: card.checks.clone(),
+                checks: card.checks.iter().cloned().map(NewCheck::from).collect(),
                 ..NewTask::titled(card.title.as_str())
             };
             ids.insert(card.key.clone(), session.store.create(&new)?.task.id);

@@ -28,6 +28,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         _ => {}
     }
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("archive or delete cards")?;
     if args.delete.is_empty() {
         return session.for_each(&args.ids, |session, id| {
             session.store.archive(id)?;

@@ -21,6 +21,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let assignee = parse(&args.assignee)?;
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("assign cards")?;
     session.store.assign(&args.id, assignee.as_ref())?;
     kanban.line(format!(
         "Assigned {} to {}",

@@ -6,7 +6,7 @@ use hermes_board::files::{NewFile, attach_file, detach};
 use hermes_board::model::{Attachment, TaskId};
 
 use super::cards::{NAME, TITLE};
-use super::session::{Kanban, author, refusal};
+use super::session::{Kanban, refusal};
 use crate::error::Result;
 use crate::ui::one_line;
 
@@ -44,13 +44,14 @@ pub(crate) struct RemoveArgs {
 
 pub(super) fn attach(args: &AttachArgs, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_change(&args.id, "attach a file to")?;
     let path = session.home.expand(&args.path);
     if !path.is_file() {
         return Err(refusal(format!("no such file: {}", path.display())));
     }
     let leaf = path.file_name().unwrap_or_default().to_string_lossy();
     let name = args.name.as_deref().unwrap_or(&leaf);
-    let author = args.author.clone().unwrap_or_else(|| author(kanban));
+    let author = session.author(args.author.as_ref())?;
     let file = NewFile {
         name,
         content_type: args.content_type.as_deref().or_else(|| content_type(name)),
@@ -98,6 +99,10 @@ fn described(attachment: &Attachment) -> String {
 
 pub(super) fn remove(args: &RemoveArgs, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    if let Some(attachment) = session.store.attachment(args.number)? {
+        let caller = session.caller()?;
+        caller.may_change(&attachment.task_id, "remove a file from")?;
+    }
     let removed = detach(&mut session.store, args.number)?;
     kanban.line(format!(
         "Deleted attachment {} ({}) from {}",

@@ -36,6 +36,7 @@ fn block(
     reason: Option<&str>,
     kind: Option<BlockKind>,
 ) -> Result<()> {
+    let expected_run = session.own_run(id, "block")?;
     announce(
         session,
         id,
@@ -47,7 +48,7 @@ fn block(
         task: id.clone(),
         reason: reason.map(str::to_owned),
         kind,
-        expected_run: session.own_run(id),
+        expected_run,
     })?;
     let why = because(reason);
     let line = match outcome.status {
@@ -90,8 +91,8 @@ pub(super) fn announce(
     let Some(reason) = reason else {
         return Ok(());
     };
+    let own = session.caller()?.run_of(id);
     let may_speak = session.store.task(id)?.is_some_and(|task| {
-        let own = session.own_run(id);
         from.contains(&task.status()) && (own.is_none() || own == task.current_run_id)
     });
     if may_speak {

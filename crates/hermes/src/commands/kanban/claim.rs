@@ -23,6 +23,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("claim cards")?;
     let mut dispatcher = session.dispatcher(&DispatchFlags::default());
     let lock = hermes_board::own_lock();
     let outcome = session.store.claim(&ClaimRequest {

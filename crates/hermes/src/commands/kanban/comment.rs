@@ -2,7 +2,7 @@
 
 use hermes_board::model::TaskId;
 
-use super::session::{Kanban, author};
+use super::session::Kanban;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         body = trimmed(body, most);
     }
     let mut session = kanban.open()?;
-    let author = args.author.clone().unwrap_or_else(|| author(kanban));
+    let author = session.author(args.author.as_ref())?;
     session.store.add_comment(&args.id, &author, &body)?;
     kanban.line(format!("Comment added to {}", args.id))
 }

@@ -8,7 +8,7 @@ use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
 use hermes_board::model::{CheckEvidence, Object, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
-use hermes_runtime::{check_sandbox, dispatch_settings, worker_setup};
+use hermes_runtime::{AssigneeChecks, dispatch_settings, worker_setup};
 use hermes_secret::Sink;
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
 
 fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion) -> Result<()> {
     let completion = Completion {
-        expected_run: session.own_run(id),
+        expected_run: session.own_run(id, "complete")?,
         ..completion.clone()
     };
     let context = session.context;
@@ -74,13 +74,13 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         account: None,
     };
     let interrupt = interrupt()?;
-    let sandbox = check_sandbox(context);
+    let backend = AssigneeChecks::new(context);
     let setup = CompletionSetup {
         board: &board,
         home: &session.home,
         workers: &workers,
         check_timeout: settings.check_timeout,
-        check_sandbox: Some(&sandbox),
+        check_backend: Some(&backend),
         policy: FailurePolicy::with_limit(settings.limits.failure_limit),
         redact: &|text| redactor.redact(text).into_owned(),
         judge: Some(&judge),

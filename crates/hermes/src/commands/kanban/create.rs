@@ -1,7 +1,7 @@
 //! `hermes kanban create`: arguments are checked before the board
 //! is opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
 use hermes_board::boards::BoardHome;
@@ -20,6 +20,9 @@ use super::session::{Kanban, usage};
 use super::times::{parse_duration, parse_moment};
 use crate::error::Result;
 use crate::ui::one_line;
+
+/// Who creates cards by hand.
+const DEFAULT_CREATOR: &str = "user";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -63,9 +66,9 @@ pub(crate) struct Args {
     /// Time limit of an attempt: seconds, or 90s, 30m, 2h, 1d
     #[arg(long, value_name = "TIME")]
     max_runtime: Option<String>,
-    /// Who creates the card
-    #[arg(long, value_name = "NAME", default_value = "user")]
-    created_by: String,
+    /// Who creates the card [default: user, or the profile of the agent that calls]
+    #[arg(long, value_name = "NAME")]
+    created_by: Option<String>,
     /// Skill for the worker; can be repeated
     #[arg(long = "skill", value_name = "NAME")]
     skills: Vec<String>,
@@ -96,14 +99,23 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
-    if args.sandbox.as_deref() == Some("off") {
-        kanban.refuse_to_agents("creating a card without sandbox")?;
-    }
-    let new = new_card(args, kanban)?;
+    let mut new = new_card(args, kanban)?;
     let mut session = kanban.open()?;
-    let task = session.store.create(&new)?.task;
     let settings = &session.settings;
     let workers = worker_setup(kanban, &session.home, settings);
+    let caller = session.caller()?;
+    if args.checks.asks_for_host() {
+        caller.must_be_person(checks::ON_HOST)?;
+    }
+    if caller.is_agent() {
+        new.created_by = Some(session.author(args.created_by.as_ref())?);
+        if args.sandbox.as_deref() == Some("off") {
+            caller.must_be_person("let a worker run commands without the sandbox")?;
+        }
+    }
+    let chosen = new.workspace_path.as_deref().map(Path::new);
+    new.filed_within = caller.filed_within(&session.store, &workers.workspaces, chosen, None)?;
+    let task = session.store.create(&new)?.task;
     let default = settings.limits.default_assignee.clone();
     let obstacle = workers.check_card(&mut session.store, &task, default.as_ref())?;
     if let Some(obstacle) = &obstacle {
@@ -184,7 +196,10 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
     Ok(NewTask {
         body: args.body.clone(),
         assignee: args.assignee.as_deref().map(Assignee::parse).transpose()?,
-        created_by: Some(args.created_by.clone()),
+        created_by: args
+            .created_by
+            .clone()
+            .or_else(|| Some(DEFAULT_CREATOR.to_owned())),
         workspace,
         workspace_path,
         branch_name,
@@ -203,7 +218,7 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
         goal_mode: args.goal,
         goal_max_turns: args.goal_max_turns,
         sandbox: args.sandbox.clone(),
-        checks: args.checks.commands()?,
+        checks: args.checks.checks()?,
         ..NewTask::titled(&args.title)
     })
 }

@@ -58,6 +58,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let interval = args.interval.map(interval).transpose()?;
+    kanban.caller()?.may_manage("dispatch cards")?;
     let home = kanban.home();
     let only = kanban
         .board

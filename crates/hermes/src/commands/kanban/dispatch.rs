@@ -45,6 +45,7 @@ impl LimitArgs {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("dispatch cards")?;
     let mut dispatcher = session.dispatcher(&args.limits.flags());
     let orphans = OrphanSweep::new(kanban);
     dispatcher.workers.after_loss = orphans.after_loss();

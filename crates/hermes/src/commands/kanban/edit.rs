@@ -14,7 +14,7 @@ pub(crate) struct Args {
     id: TaskId,
     /// New result of a finished card
     #[arg(long, value_name = "TEXT")]
-    #[arg(required_unless_present_any = ["checks", "check_file", "no_checks"])]
+    #[arg(required_unless_present_any = ["checks", "check_file", "check_on_host", "no_checks"])]
     result: Option<String>,
     /// New summary (default: the result)
     #[arg(long, value_name = "TEXT", requires = "result")]
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         return Err(usage("--no-checks cannot be given together with checks"));
     }
     let changes_checks = args.no_checks || args.checks.is_given();
-    let checks = args.checks.commands()?;
+    let checks = args.checks.checks()?;
     let result = match &args.result {
         Some(result) => Some(ResultEdit {
             result: result.clone(),
@@ -44,6 +44,11 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         None => None,
     };
     let mut session = kanban.open()?;
+    let caller = session.caller()?;
+    caller.may_change(&args.id, "edit")?;
+    if changes_checks {
+        caller.must_be_person("change the acceptance checks of a card")?;
+    }
     if let Some(edit) = &result {
         session.store.edit_result(&args.id, edit)?;
     }

@@ -24,6 +24,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("collect garbage")?;
     let retention = Retention {
         event_days: args.events,
         log_days: args.logs,

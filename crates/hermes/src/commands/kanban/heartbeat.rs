@@ -17,7 +17,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
-    let run = session.own_run(&args.id);
+    let run = session.own_run(&args.id, "send a heartbeat for")?;
     session
         .store
         .heartbeat(&args.id, args.note.as_deref(), run)?;

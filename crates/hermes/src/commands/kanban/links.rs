@@ -18,12 +18,14 @@ pub(crate) struct Args {
 
 pub(super) fn link(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_link(&session.store, &args.child)?;
     session.store.link(&args.parent, &args.child)?;
     kanban.line(format!("Linked {} -> {}", args.parent, args.child))
 }
 
 pub(super) fn unlink(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_link(&session.store, &args.child)?;
     if session.store.unlink(&args.parent, &args.child)?.is_none() {
         return Err(refusal(format!(
             "no such link: {} -> {}",

@@ -72,6 +72,8 @@ pub(super) fn subscribe(args: &SubscribeArgs, kanban: &Kanban<'_>) -> Result<()>
     let chat = args.chat.address()?;
     let current = || kanban.current.as_ref().map(ProfileName::to_string);
     let mut session = kanban.open()?;
+    let caller = session.caller()?;
+    caller.may_change(&args.id, "subscribe a chat to")?;
     let new = NewSubscription {
         chat,
         user_id: args.user_id.clone(),
@@ -112,6 +114,8 @@ pub(super) fn list(args: &ListArgs, kanban: &Kanban<'_>) -> Result<()> {
 pub(super) fn unsubscribe(args: &UnsubscribeArgs, kanban: &Kanban<'_>) -> Result<()> {
     let chat = args.chat.address()?;
     let mut session = kanban.open()?;
+    let caller = session.caller()?;
+    caller.may_change(&args.id, "unsubscribe a chat from")?;
     session.store.unsubscribe(&args.id, &chat)?;
     kanban.line(format!("Unsubscribed {} from {}", shown(&chat), args.id))
 }

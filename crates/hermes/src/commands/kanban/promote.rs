@@ -31,6 +31,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let reason = reason(&args.reason);
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("promote cards")?;
     let actor = author(kanban);
     let request = |id: &TaskId| PromoteRequest {
         task: id.clone(),

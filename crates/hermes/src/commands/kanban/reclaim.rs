@@ -36,6 +36,7 @@ pub(crate) struct ReassignArgs {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("reclaim cards")?;
     reclaim_card(&mut session, &args.id, args.reason.as_deref())?;
     kanban.line(format!("Reclaimed {}", args.id))
 }
@@ -43,6 +44,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
 pub(super) fn reassign(args: &ReassignArgs, kanban: &Kanban<'_>) -> Result<()> {
     let assignee = assign::parse(&args.assignee)?;
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("reassign cards")?;
     let task = session.task(&args.id)?;
     if args.reclaim && task.claim_lock.is_some() {
         reclaim_card(&mut session, &args.id, args.reason.as_deref())?;

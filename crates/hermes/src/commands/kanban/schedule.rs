@@ -38,12 +38,13 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let reason = reason(&args.reason);
     let mut session = kanban.open()?;
     session.for_each(&all(&args.id, &args.ids), |session, id| {
+        let expected_run = session.own_run(id, "schedule")?;
         announce(session, id, "SCHEDULED", reason.as_deref(), PARKABLE)?;
         session.store.schedule(&ScheduleRequest {
             task: id.clone(),
             reason: reason.clone(),
             at,
-            expected_run: session.own_run(id),
+            expected_run,
         })?;
         let until = at.map(|at| format!(" until {}", session.minute(at)));
         let line = format!(

@@ -1,5 +1,6 @@
 //! What every command of the board works with: the open board and its settings.
 
+use std::cell::OnceCell;
 use std::ops::Deref;
 
 use hermes_board::boards::{Board, BoardHome};
@@ -7,7 +8,8 @@ use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_board::{
-    BoardOptions, CheckDepth, DispatchFlags, Error, KanbanSettings, SqliteBoard, WorkerVariables,
+    BoardOptions, Caller, CallerFacts, CheckDepth, DispatchFlags, Error, KanbanSettings,
+    SqliteBoard,
 };
 use hermes_config::vars;
 use hermes_home::ProfileName;
@@ -16,6 +18,7 @@ use hermes_runtime::{dispatch_settings, kanban_settings, worker_setup};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::one_line;
 
 /// Author where no profile is known.
 const DEFAULT_AUTHOR: &str = "user";
@@ -59,7 +62,13 @@ impl<'a> Kanban<'a> {
             settings: kanban_settings(self),
             store: self.open_board(&home.select(self.board)?, check)?,
             home,
+            caller: OnceCell::new(),
         })
+    }
+
+    /// Who called a command that is about no card: a person, an agent or a worker.
+    pub(super) fn caller(&self) -> Result<Caller> {
+        Ok(Caller::find(&CallerFacts::of_command(&self.env), None)?)
     }
 
     /// Opens one board.
@@ -87,6 +96,7 @@ pub(in crate::commands) struct BoardSession<'a> {
     pub(super) home: BoardHome,
     pub(super) settings: KanbanSettings,
     pub(in crate::commands) store: SqliteBoard,
+    caller: OnceCell<Caller>,
 }
 
 impl Deref for BoardSession<'_> {
@@ -111,9 +121,35 @@ impl BoardSession<'_> {
         found.ok_or_else(|| Error::UnknownTask { id: id.clone() }.into())
     }
 
-    /// The attempt of this process, if it is the worker of the card.
-    pub(super) fn own_run(&self, card: &TaskId) -> Option<RunId> {
-        WorkerVariables::read(&self.env)?.run_of(card)
+    /// Who called this command. Found out once, by commands that change something.
+    pub(super) fn caller(&self) -> Result<&Caller> {
+        if let Some(caller) = self.caller.get() {
+            return Ok(caller);
+        }
+        let facts = CallerFacts::of_command(&self.env);
+        let found = Caller::find(&facts, Some(&self.store))?;
+        Ok(self.caller.get_or_init(|| found))
+    }
+
+    /// The attempt of the worker that called this command, if the card is its own; refuses a worker
+    /// of another card.
+    pub(super) fn own_run(&self, card: &TaskId, action: &'static str) -> Result<Option<RunId>> {
+        let caller = self.caller()?;
+        caller.may_change(card, action)?;
+        Ok(caller.run_of(card))
+    }
+
+    /// The author that a command names, else the profile in use. An agent speaks for itself only.
+    pub(super) fn author(&self, named: Option<&String>) -> Result<String> {
+        let own = author(self);
+        match named {
+            Some(named) if *named != own => {
+                let action = format!("speak in the name of '{}'", one_line(named, 64));
+                self.caller()?.must_be_person(action)?;
+                Ok(named.clone())
+            }
+            _ => Ok(own),
+        }
     }
 
     /// Does something to each of these cards. A failure does not stop the others; it shows in the exit

@@ -5,10 +5,11 @@ use hermes_board::model::{Run, Status, Task, TaskId};
 use hermes_board::plan::Plan;
 use hermes_board::store::FailurePolicy;
 use hermes_board::{CardDetail, DispatchFlags, RunFilter};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::cards::{NAME, TITLE, assignee, joined, padded, particulars};
-use super::checks;
+use super::checks::{self, CheckPlace};
 use super::session::{BoardSession, Kanban, usage};
 use crate::error::Result;
 use crate::ui::{one_line, visible};
@@ -52,12 +53,26 @@ impl FilterArgs {
     }
 }
 
+/// A card for programs.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    card: CardDetail,
+    /// Where its checks run; see [`CheckPlace`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks_run: Option<&'static str>,
+}
+
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let filter = args.filter.filter()?;
     let session = kanban.open()?;
     if args.json {
         let card = session.store.show(&args.id, filter.as_ref())?;
-        kanban.json(&card)?;
+        let place = CheckPlace::of(kanban, &card.task.task, &card.checks);
+        kanban.json(&Shown {
+            checks_run: place.map(|place| place.word),
+            card,
+        })?;
     } else {
         kanban.out(&text(&session, &args.id, filter.as_ref())?)?;
     }
@@ -88,6 +103,9 @@ pub(super) fn text(
     let checks = checks::describe(&card.checks, card.checked, rounds.first());
     if !checks.is_empty() {
         text.push_str(&format!("\n{checks}"));
+    }
+    if let Some(place) = CheckPlace::of(session, &card.task.task, &card.checks) {
+        text.push_str(&format!("  {}\n", place.sentence));
     }
     let result = card.task.task.result.as_deref();
     if result.is_some_and(|result| !result.trim().is_empty()) {

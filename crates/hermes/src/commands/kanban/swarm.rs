@@ -69,6 +69,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         idempotency_key: args.idempotency_key.clone(),
     };
     let mut session = kanban.open()?;
+    session.author(args.created_by.as_ref())?;
     let swarm = session.store.create_swarm(&new)?;
     if args.json {
         return kanban.json(&swarm);

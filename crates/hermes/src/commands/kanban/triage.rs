@@ -9,7 +9,7 @@ use hermes_runtime::roster;
 use serde_json::{Value, json};
 
 use super::cards::joined;
-use super::session::{BoardSession, Kanban, author, usage};
+use super::session::{BoardSession, Kanban, usage};
 use crate::error::{CommandError, Result};
 use crate::tool_access::interrupt;
 use crate::ui::one_line;
@@ -108,6 +108,7 @@ fn sweep(
     };
     let interrupt = interrupt()?;
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("work on cards in triage")?;
     let ids = match named {
         Some(id) => vec![id],
         None => in_triage(&session, args.tenant.as_deref())?,
@@ -119,7 +120,7 @@ fn sweep(
             "No cards in triage.".to_owned()
         });
     }
-    let author = args.author.clone().unwrap_or_else(|| author(kanban));
+    let author = session.author(args.author.as_ref())?;
     let side = AuxiliaryModels::new(kanban.config(), ModelOverrides::default());
     let mut any_done = false;
     for id in &ids {

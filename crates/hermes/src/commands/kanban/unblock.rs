@@ -21,6 +21,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let reason = args.reason.as_deref().map(str::trim);
     let reason = reason.filter(|reason| !reason.is_empty());
     let mut session = kanban.open()?;
+    session.caller()?.may_manage("unblock cards")?;
     session.for_each(&args.ids, |session, id| {
         announce(
             session,

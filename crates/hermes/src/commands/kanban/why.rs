@@ -3,10 +3,12 @@
 use hermes_board::DispatchFlags;
 use hermes_board::model::{Task, TaskId};
 use hermes_board::plan::Verdict;
+use hermes_board::store::BoardStore;
 use serde::Serialize;
 use serde_json::json;
 
 use super::cards::{TITLE, icon};
+use super::checks::CheckPlace;
 use super::session::Kanban;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -43,6 +45,8 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let verdicts = session
         .dispatcher(&DispatchFlags::default())
         .why(&session.store, &args.id)?;
+    let checks = session.store.checks(&args.id)?;
+    let place = CheckPlace::of(kanban, &task, &checks);
     let sentence = |verdict: &Verdict| verdict.sentence(|at| kanban.minute(at));
     if args.json {
         let rows = verdicts.iter().map(|verdict| Row {
@@ -50,14 +54,18 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             sentence: sentence(verdict),
         });
         let starts = |verdict: &Verdict| matches!(verdict, Verdict::Starts { .. });
-        return kanban.json(&json!({
+        let mut answer = json!({
             "task_id": task.id,
             "status": task.status_word(),
             "assignee": task.assignee,
             "starts": verdicts.iter().any(starts),
             "sandbox": task.sandbox,
             "verdicts": rows.collect::<Vec<_>>(),
-        }));
+        });
+        if let Some(place) = place {
+            answer["checks_run"] = json!(place.word);
+        }
+        return kanban.json(&answer);
     }
     kanban.line(format!(
         "{} {}  {}  {}",
@@ -70,5 +78,8 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         kanban.line(format!("  {}", one_line(&sentence(verdict), 1000)))?;
     }
     kanban.line(format!("  {}", sandbox(&task)))?;
+    if let Some(place) = place {
+        kanban.line(format!("  {}", place.sentence))?;
+    }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use hermes_board::boards::{BoardSlug, MetadataChange};
 
 use super::super::session::Kanban;
-use super::create::expanded;
+use super::create::{WORKDIR, workdir_in};
 use super::now;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -32,6 +32,7 @@ pub(crate) struct WorkdirArgs {
 
 pub(super) fn switch(args: &SlugArgs, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    kanban.caller()?.may_manage("switch boards")?;
     let home = kanban.home();
     home.switch(&slug)?;
     kanban.line(format!("Active board is now '{slug}'."))?;
@@ -46,6 +47,7 @@ pub(super) fn switch(args: &SlugArgs, kanban: &Kanban<'_>) -> Result<()> {
 
 pub(super) fn rename(args: &RenameArgs, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    kanban.caller()?.may_manage("rename boards")?;
     let home = kanban.home();
     let change = MetadataChange {
         name: Some(args.name.clone()),
@@ -58,11 +60,15 @@ pub(super) fn rename(args: &RenameArgs, kanban: &Kanban<'_>) -> Result<()> {
 
 pub(super) fn set_workdir(args: &WorkdirArgs, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    kanban.caller()?.must_be_person(WORKDIR)?;
     let home = kanban.home();
     let path = args.path.as_deref().map(str::trim);
     let path = path.filter(|path| !path.is_empty());
     let change = MetadataChange {
-        default_workdir: Some(path.map(|path| expanded(&home, path))),
+        default_workdir: Some(
+            path.map(|path| workdir_in(kanban, &home, path))
+                .transpose()?,
+        ),
         ..MetadataChange::default()
     };
     let info = home.change(&slug, &change, now())?;

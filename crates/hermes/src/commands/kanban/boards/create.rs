@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hermes_board::CheckDepth;
 use hermes_board::boards::{BoardHome, BoardSlug, MetadataChange};
+use hermes_runtime::workspace_rules;
 
 use super::super::cards::NAME;
 use super::super::session::Kanban;
@@ -37,14 +38,21 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(&args.slug)?;
+    let caller = kanban.caller()?;
+    caller.may_manage("create boards")?;
+    if args.default_workdir.is_some() {
+        caller.must_be_person(WORKDIR)?;
+    }
     let home = kanban.home();
     let workdir = args.default_workdir.as_deref();
+    let workdir = workdir.map(|path| workdir_in(kanban, &home, path));
+    let workdir = workdir.transpose()?;
     let change = MetadataChange {
         name: args.name.clone(),
         description: args.description.clone(),
         icon: args.icon.clone(),
         color: args.color.clone(),
-        default_workdir: workdir.map(|path| Some(expanded(&home, path))),
+        default_workdir: workdir.map(Some),
         archived: None,
     };
     let created = home.create(&slug, &change, now())?;
@@ -75,9 +83,15 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A directory with `~` resolved.
-pub(super) fn expanded(home: &BoardHome, path: &str) -> String {
-    home.expand(Path::new(path.trim()))
-        .to_string_lossy()
-        .into_owned()
+/// What agents cannot do: cards are worked on there.
+pub(super) const WORKDIR: &str = "choose the working directory of a board";
+
+/// A directory with `~` resolved, in which cards may be worked on.
+pub(super) fn workdir_in(kanban: &Kanban<'_>, home: &BoardHome, path: &str) -> Result<String> {
+    let path = home.expand(Path::new(path.trim()));
+    if path.is_absolute() {
+        let rules = workspace_rules(kanban);
+        rules.check(&path).map_err(hermes_board::Error::from)?;
+    }
+    Ok(path.to_string_lossy().into_owned())
 }

@@ -21,6 +21,7 @@ pub(super) fn rm(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         return delete_board(&args.slug, kanban);
     }
     let slug = BoardSlug::parse(&args.slug)?;
+    kanban.caller()?.may_manage("archive boards")?;
     let home = kanban.home();
     let path = home.archive(&slug, now())?;
     kanban.line(format!("Board '{slug}' archived → {}", path.display()))?;
@@ -36,6 +37,7 @@ pub(super) fn delete(args: &SlugArgs, kanban: &Kanban<'_>) -> Result<()> {
 
 fn delete_board(slug: &str, kanban: &Kanban<'_>) -> Result<()> {
     let slug = BoardSlug::parse(slug)?;
+    kanban.caller()?.may_manage("delete boards")?;
     kanban.home().delete(&slug, now())?;
     kanban.line(format!("Board '{slug}' deleted."))
 }
