@@ -40,15 +40,10 @@ impl Attacker {
                     }
                 }
                 let free = RenameFlags::NOREPLACE;
-                drop(renameat_with(CWD, &fresh, CWD, &directory, free));
+                let _: rustix::io::Result<()> = renameat_with(CWD, &fresh, CWD, &directory, free);
                 drop(symlink(&victim, &link));
-                drop(renameat_with(
-                    CWD,
-                    &directory,
-                    CWD,
-                    &link,
-                    RenameFlags::EXCHANGE,
-                ));
+                let swap = RenameFlags::EXCHANGE;
+                let _: rustix::io::Result<()> = renameat_with(CWD, &directory, CWD, &link, swap);
             }
         });
         Self {
@@ -292,7 +287,7 @@ fn directories_without_permissions_are_removed_by_their_owner() {
     fs::create_dir_all(tree.join("a/b")).unwrap();
     fs::write(tree.join("a/b/file"), "x").unwrap();
     for path in ["a/b", "a"] {
-        fs::set_permissions(tree.join(path), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(tree.join(path), fs::Permissions::from_mode(0o0)).unwrap();
     }
     remove_tree(&tree).unwrap();
     assert!(!tree.exists());
