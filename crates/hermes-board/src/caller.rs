@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use hermes_config::{Environment, vars};
-use hermes_proc::{ancestors_of_self, command_line, is_same_live_process};
+use hermes_proc::{agent_shell, ancestors_of_self, command_line, is_same_live_process};
 
 use crate::dispatch::local::{ProcessSpace, WORK_REQUEST, names_card};
 use crate::model::{RunId, TaskId};
@@ -49,7 +49,7 @@ impl CallerFacts {
     pub fn of_command(env: &Environment) -> Self {
         Self {
             worker: WorkerVariables::read(env),
-            is_agent: is_agent_shell(env),
+            is_agent: agent_shell::caller(env.os(&vars::HERMES_AGENT_SHELL)).is_agent(),
         }
     }
 
@@ -60,11 +60,6 @@ impl CallerFacts {
             is_agent: true,
         }
     }
-}
-
-/// Whether a command was called from an agent's shell.
-fn is_agent_shell(env: &Environment) -> bool {
-    env.text(&vars::HERMES_AGENT_SHELL).is_some()
 }
 
 impl Caller {

@@ -43,6 +43,7 @@ Colours
 
 /// Does something to a card; a sentence about it.
 pub(super) fn act(session: &mut BoardSession<'_>, id: &TaskId, action: &Action) -> Result<String> {
+    session.caller()?.must_be_person("use the live board")?;
     match action {
         Action::Unblock => {
             let status = session.store.unblock(id)?;
