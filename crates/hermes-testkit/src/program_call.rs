@@ -166,6 +166,8 @@ impl ProgramCall {
         self.wrapped(words)
     }
 
+    /// Runs the program by these words, which get it and its arguments at their end.
+    #[must_use]
     pub fn wrapped<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         self.wrapper.extend(words.into_iter().map(OsString::from));
         self
