@@ -9,7 +9,7 @@ use hermes_proc::Wake;
 use hermes_providers::StreamEvent;
 use serde_json::Value;
 
-use crate::person::Question;
+use crate::question::Question;
 use crate::setup::{Facts, Job, PastMessage, TurnEnd};
 
 /// An event for the screen.

@@ -14,6 +14,7 @@ mod events;
 mod markdown;
 mod overlay;
 mod person;
+mod question;
 mod setup;
 mod terminal;
 

@@ -1,64 +1,16 @@
 //! The person at the screen: asked in the live region, shown everything else above it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_policy::{Answer, ApprovalRequest};
-use hermes_proc::{Wake, wait_for_any};
+use hermes_proc::Wake;
 use hermes_runtime::Person;
 use hermes_secret::SecretString;
 use hermes_tools::ClarifyQuestion;
 
 use crate::events::{Event, Exchange};
-
-/// What is asked.
-#[derive(Debug, Clone)]
-pub(crate) enum Asked {
-    Approval(ApprovalRequest),
-    Password,
-    Clarify(ClarifyQuestion),
-}
-
-/// What was answered.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    Approval(Answer),
-    Password(SecretString),
-    Text(String),
-}
-
-/// A question and the place for its answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub(crate) asked: Asked,
-    pub(crate) limit: Duration,
-    slot: Arc<Slot>,
-}
-
-#[derive(Debug)]
-struct Slot {
-    reply: Mutex<Option<Reply>>,
-    answered: Wake,
-    /// Raised when nobody waits any more.
-    withdrawn: Wake,
-}
-
-impl Question {
-    /// Answers the question; `None` refuses.
-    pub(crate) fn answer(&self, reply: Option<Reply>) {
-        *self
-            .slot
-            .reply
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = reply;
-        self.slot.answered.raise();
-    }
-
-    /// Whether nobody waits for the answer any more.
-    pub(crate) fn is_withdrawn(&self) -> bool {
-        self.slot.withdrawn.is_raised()
-    }
-}
+use crate::question::{Asked, Question, Reply};
 
 /// The person at the screen.
 pub(crate) struct ScreenPerson {
@@ -68,27 +20,11 @@ pub(crate) struct ScreenPerson {
 
 impl ScreenPerson {
     fn ask(&self, asked: Asked, limit: Duration) -> Option<Reply> {
-        let slot = Slot {
-            reply: Mutex::new(None),
-            answered: Wake::new().ok()?,
-            withdrawn: Wake::new().ok()?,
-        };
-        let question = Question {
-            asked,
-            limit,
-            slot: Arc::new(slot),
-        };
+        let question = Question::new(asked, limit)?;
         self.exchange.send(Event::Asked(question.clone()));
-        let slot = &question.slot;
-        let woken = wait_for_any(&[&slot.answered, &self.interrupt], limit);
-        let reply = slot
-            .reply
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        slot.withdrawn.raise();
+        let reply = question.wait(&self.interrupt);
         self.exchange.nudge();
-        reply.filter(|_| woken == Some(0))
+        reply
     }
 }
 

@@ -6,7 +6,12 @@ use std::sync::Arc;
 use hermes_agent::{Steering, TurnOutcome};
 use hermes_proc::Wake;
 
-pub use crate::composer::PasteLimits;
+/// From how much on a paste is shown as a label; zero means never.
+#[derive(Debug, Clone, Copy)]
+pub struct PasteLimits {
+    pub lines: usize,
+    pub characters: usize,
+}
 
 /// What Enter does while a turn runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

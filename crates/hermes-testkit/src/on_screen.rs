@@ -38,6 +38,8 @@ struct Model {
 struct State {
     parser: vt100::Parser,
     bytes: Vec<u8>,
+    /// Whether an update that is to be shown as a whole has only begun.
+    in_update: bool,
     over: bool,
 }
 
@@ -65,6 +67,7 @@ impl OnScreen {
             state: Mutex::new(State {
                 parser: vt100::Parser::new(rows, columns, SCROLLBACK),
                 bytes: Vec::new(),
+                in_update: false,
                 over: false,
             }),
             changed: Condvar::new(),
@@ -103,7 +106,7 @@ impl OnScreen {
         let mut state = self.model.state.lock().unwrap();
         loop {
             let screen = state.parser.screen().contents();
-            if condition(&screen) {
+            if !state.in_update && condition(&screen) {
                 return;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -220,13 +223,21 @@ impl Drop for OnScreen {
 
 impl Model {
     fn follow(&self, terminal: &mut File) {
-        let mut bytes = [0; 64 * 1024];
+        let mut bytes = [0; 8 * 1024];
         // A terminal says EIO when the last program on it has gone.
         while let Ok(count @ 1..) = terminal.read(&mut bytes) {
             let mut state = self.state.lock().unwrap();
             let read = &bytes[..count];
             state.parser.process(read);
+            // A mark may have come in two pieces.
+            let from = state.bytes.len().saturating_sub(8);
             state.bytes.extend_from_slice(read);
+            let tail = &state.bytes[from..];
+            let last = |mark: &[u8]| tail.windows(mark.len()).rposition(|window| window == mark);
+            let (begun, ended) = (last(b"\x1b[?2026h"), last(b"\x1b[?2026l"));
+            if begun != ended {
+                state.in_update = begun > ended;
+            }
             self.changed.notify_all();
         }
         self.state.lock().unwrap().over = true;

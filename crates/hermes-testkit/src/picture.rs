@@ -13,6 +13,10 @@ const COLOURS: [&str; 16] = [
 ];
 
 #[derive(Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an attribute of a cell"
+)]
 struct Look {
     colour: &'static str,
     fill: Option<&'static str>,

@@ -6,7 +6,7 @@ use hermes_policy::{Answer, ApprovalRequest};
 use zeroize::Zeroizing;
 
 use crate::draw::{Glyphs, Line, Palette, Span, wrap};
-use crate::person::{Asked, Question, Reply};
+use crate::question::{Asked, Question, Reply};
 use crate::terminal::{Key, Mods};
 
 /// Keys that arrive sooner were meant for the text: nobody has read the question yet.

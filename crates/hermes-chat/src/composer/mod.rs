@@ -9,5 +9,4 @@ mod text;
 pub(crate) use fuzzy::matching;
 pub(crate) use history::History;
 pub(crate) use popup::{FileList, Popup, PopupKind};
-pub use text::PasteLimits;
 pub(crate) use text::{Composer, Submission};

@@ -10,6 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::draw::{Cursor, Line, Palette, Span};
+use crate::setup::PasteLimits;
 
 /// The first of the characters that stand for attachments.
 const FIRST: u32 = 0xF_0000;
@@ -377,13 +378,6 @@ impl Composer {
         places.push(Place::at(row, column, byte));
         places
     }
-}
-
-/// From how much on a paste is shown as a label; zero means never.
-#[derive(Debug, Clone, Copy)]
-pub struct PasteLimits {
-    pub lines: usize,
-    pub characters: usize,
 }
 
 struct Place {

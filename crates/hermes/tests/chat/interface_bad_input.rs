@@ -42,7 +42,7 @@ fn nothing_in_a_text_reaches_the_terminal_raw() {
         "\u{202e}",
         "\u{9b}",
         "A\u{1b}[2J",
-        "l\u{1b}[2J",
+        "evil\u{1b}[2J",
         "\u{7}",
         "\u{8}",
     ] {

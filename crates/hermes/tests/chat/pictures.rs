@@ -70,7 +70,7 @@ fn pictures_are_current() {
 #[test]
 fn picture_of_completions_is_current() {
     let (_world, mut screen) = started();
-    screen.press("/");
-    screen.wait_for("/new");
-    compare(&screen, "chat-commands.svg");
+    screen.press("Explain @");
+    screen.wait_for("days.rs");
+    compare(&screen, "chat-files.svg");
 }
