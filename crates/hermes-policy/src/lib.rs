@@ -17,8 +17,8 @@ pub use approval::{
     Status, Unattended, Verdict,
 };
 pub use command::{
-    KnownHomes, KnownPaths, KnownShell, SudoRewrite, UnknownShell, last_program, lists_variables,
-    with_password_from_stdin,
+    KnownHomes, KnownPaths, KnownShell, SudoRewrite, UnknownShell, is_unfinished, last_program,
+    lists_variables, runs_typed_text, with_password_from_stdin,
 };
 pub use files::{
     PrivateHomes, ReadGuard, WriteContext, WriteRefusal, check_write, check_write_by_text,

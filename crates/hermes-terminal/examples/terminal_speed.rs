@@ -18,7 +18,7 @@ use hermes_terminal::environment::{ShellEnvRequest, ShellEnvironment};
 use hermes_terminal::local::LocalBackend;
 use hermes_terminal::shell::{Overlay, ShellFinder};
 use hermes_terminal::{
-    CommandApprover, CommandDecision, CommandKind, CommandRequest, SessionKey, Terminal,
+    CommandApprover, CommandCheck, CommandDecision, CommandRequest, SessionKey, Terminal,
     TerminalSettings,
 };
 
@@ -45,7 +45,7 @@ impl ShellEnvironment for Plain {
 }
 
 impl CommandApprover for Plain {
-    fn check(&self, _: &str, _: CommandKind) -> CommandDecision {
+    fn check(&self, _: &CommandCheck<'_>) -> CommandDecision {
         CommandDecision::Allowed {
             approval: None,
             confinement: hermes_terminal::backend::Confinement::None,

@@ -1,21 +1,34 @@
 //! Who decides whether a command may run, and who knows the password of sudo.
 
+use hermes_policy::KnownShell;
 use hermes_secret::SecretString;
 
 use crate::confinement::Confinement;
 use crate::shell::SessionKey;
 
-/// Whether someone waits for the end of a command.
+/// What becomes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandKind {
+    /// A command whose end someone waits for.
     Foreground,
     Background,
+    /// It is typed into a shell that runs already, confined like this.
+    Typed(Confinement),
+}
+
+/// A command to decide about.
+#[derive(Clone, Copy)]
+pub struct CommandCheck<'a> {
+    pub command: &'a str,
+    pub kind: CommandKind,
+    /// What is known of the shell that will run it.
+    pub shell: &'a dyn KnownShell,
 }
 
 /// Decides whether a command may run.
 pub trait CommandApprover: Send + Sync {
     /// The decision; may wait for a person.
-    fn check(&self, command: &str, kind: CommandKind) -> CommandDecision;
+    fn check(&self, check: &CommandCheck<'_>) -> CommandDecision;
 
     /// Whether a command that the sandbox kept from something may run again without it, this once.
     /// `wall` says what it was kept from. Only a person says yes.

@@ -23,10 +23,11 @@ mod terminal;
 mod wall;
 
 pub use approval::{
-    CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind, SudoInput, SudoSupport,
+    CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, RefusalKind, SudoInput,
+    SudoSupport,
 };
 pub use background::Started;
 pub use command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
 pub use settings::TerminalSettings;
 pub use shell::SessionKey;
-pub use terminal::Terminal;
+pub use terminal::{Terminal, Typed};

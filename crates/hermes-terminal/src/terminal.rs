@@ -11,21 +11,25 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use hermes_fs::random_hex;
-use hermes_policy::lists_variables;
+use hermes_policy::{is_unfinished, lists_variables, runs_typed_text};
 use hermes_proc::Wake;
 use hermes_secret::{Redactor, Sink};
 
-use crate::approval::{CommandApprover, CommandDecision, CommandKind, Refusal, SudoSupport};
+use crate::approval::{
+    CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, SudoSupport,
+};
 use crate::backend::{
     Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, CommandEnd, Confinement,
 };
-use crate::background::{Guarded, Processes, SessionProcesses, StartError, Started};
+use crate::background::{
+    Guarded, Input, Processes, SessionProcesses, StartError, Started, WriteError,
+};
 use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
 use crate::lock::lock;
 use crate::old_files::{is_snapshot_name, remove_old_files};
 use crate::output::{Collected, Collector, CollectorOptions};
 use crate::settings::TerminalSettings;
-use crate::shell::{Session, SessionKey, Sessions, WorkdirError};
+use crate::shell::{Session, SessionKey, SessionShell, Sessions, WorkdirError};
 use crate::sudo::password_was_rejected;
 use crate::wall::wall_hint;
 
@@ -42,6 +46,19 @@ pub struct Terminal {
     shutdown: Wake,
     running: Running,
 }
+
+/// What became of text for a pseudo-terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    /// It was typed. With a text if it was flagged and then approved.
+    Sent { approval: Option<String> },
+    /// Nothing was typed.
+    Refused(Refusal),
+}
+
+/// Added to a refusal when the line it is about has been begun.
+const OPEN_LINE: &str =
+    " The beginning of the line is still there; send \\u0003 with write to clear it.";
 
 #[derive(Default)]
 struct Running {
@@ -107,10 +124,28 @@ impl Terminal {
         }
     }
 
-    /// Whether a command may run, without running it. The texts of the decision are redacted.
-    pub fn check(&self, command: &str, kind: CommandKind) -> CommandDecision {
+    /// Whether a command may run as the next one of this session, without running it. The texts of
+    /// the decision are redacted.
+    pub fn check(
+        &self,
+        session: &SessionKey,
+        command: &str,
+        workdir: Option<&str>,
+        kind: CommandKind,
+    ) -> CommandDecision {
+        let session = self.session(session);
+        let inherited = |name: &str| self.backend.variable(&session, name);
+        let shell = SessionShell::new(session.snapshot(), &inherited).in_directory(workdir);
+        self.decide(&CommandCheck {
+            command,
+            kind,
+            shell: &shell,
+        })
+    }
+
+    fn decide(&self, check: &CommandCheck<'_>) -> CommandDecision {
         let redact = |text: Option<String>| text.map(|text| self.redact(&text));
-        match self.approver.check(command, kind) {
+        match self.approver.check(check) {
             CommandDecision::Allowed {
                 approval,
                 confinement,
@@ -127,6 +162,66 @@ impl Terminal {
         }
     }
 
+    /// Types text into the pseudo-terminal of a background process. What a shell there would run is
+    /// decided about like a command; an error says why nothing could be typed at all.
+    pub fn type_into(
+        &self,
+        key: &SessionKey,
+        id: &str,
+        text: &str,
+        interrupt: &Wake,
+    ) -> Result<Typed, WriteError> {
+        let processes = self.processes_of(key);
+        loop {
+            let input = processes.input(id)?;
+            if !runs_typed_text(&input.command) {
+                processes.write(id, text.as_bytes().to_vec())?;
+                return Ok(Typed::Sent { approval: None });
+            }
+            let line = input.typed.line(text);
+            let sent = line.sent.as_deref().filter(|sent| !sent.trim().is_empty());
+            let mut approval = None;
+            if let Some(sent) = sent {
+                match self.decide_typed(key, &input, sent) {
+                    CommandDecision::Refused(mut refusal) => {
+                        if input.typed.has_open_text() {
+                            refusal.message.push_str(OPEN_LINE);
+                        }
+                        return Ok(Typed::Refused(refusal));
+                    }
+                    CommandDecision::Allowed { approval: by, .. } => approval = by,
+                }
+            }
+            let unfinished = sent.is_some_and(is_unfinished);
+            let mut after = input.typed.clone();
+            after.typed(line, unfinished, approval.is_some());
+            if approval.is_some() {
+                interrupt.clear();
+            }
+            if processes.write_line(id, text.as_bytes(), &input.typed, after)? {
+                return Ok(Typed::Sent { approval });
+            }
+        }
+    }
+
+    fn decide_typed(&self, key: &SessionKey, input: &Input, sent: &str) -> CommandDecision {
+        let session = self.session(key);
+        let inherited = |name: &str| self.backend.variable(&session, name);
+        let shell = SessionShell::new(session.snapshot(), &inherited)
+            .in_directory(Some(&input.cwd))
+            .after(input.typed.ran());
+        let confinement = if input.sandboxed {
+            Confinement::Sandbox
+        } else {
+            Confinement::None
+        };
+        self.decide(&CommandCheck {
+            command: sent.trim_end_matches('\n'),
+            kind: CommandKind::Typed(confinement),
+            shell: &shell,
+        })
+    }
+
     /// Runs a foreground command to its end.
     pub fn run(&self, request: &CommandRequest<'_>) -> Result<CommandOutcome, NotRun> {
         let longest = self.settings.longest_timeout;
@@ -135,8 +230,13 @@ impl Terminal {
             return Err(NotRun::TimeoutTooLong { requested, longest });
         }
         let timeout = request.timeout.unwrap_or(self.settings.timeout);
-        let (approval, confinement) =
-            self.approve(request.command, CommandKind::Foreground, request.interrupt)?;
+        let (approval, confinement) = self.approve(
+            request.session,
+            request.command,
+            request.workdir,
+            CommandKind::Foreground,
+            request.interrupt,
+        )?;
         let outcome = self.run_confined(request, timeout, approval, confinement)?;
         // Somebody who sees what it was kept from may let it.
         if let Some(wall) = outcome.sandbox_hint.as_deref()
@@ -304,10 +404,16 @@ impl Terminal {
 
     /// Starts a background process.
     pub fn start(&self, request: &StartRequest<'_>) -> Result<Started, NotRun> {
-        let (approval, confinement) =
-            self.approve(request.command, CommandKind::Background, request.interrupt)?;
+        let (approval, confinement) = self.approve(
+            request.session,
+            request.command,
+            request.workdir,
+            CommandKind::Background,
+            request.interrupt,
+        )?;
         let session = self.session(request.session);
         let id = format!("proc_{}", random_hex(12));
+        let sandboxed = confinement == Confinement::Sandbox;
         let process = BackendProcess {
             id: &id,
             session: &session,
@@ -320,9 +426,13 @@ impl Terminal {
         };
         let started = self
             .processes
-            .start(request, &id, &self.redact(request.command), || {
-                self.backend.start(&process)
-            })
+            .start(
+                request,
+                &id,
+                &self.redact(request.command),
+                sandboxed,
+                || self.backend.start(&process),
+            )
             .map_err(|error| match error {
                 StartError::Workdir(WorkdirError::Forbidden(name)) => {
                     NotRun::ForbiddenInWorkdir(name)
@@ -336,7 +446,6 @@ impl Terminal {
         Ok(Started {
             cwd_note: started.cwd_note.map(|text| self.redact(&text)),
             approval,
-            sandboxed: confinement == Confinement::Sandbox,
             ..started
         })
     }
@@ -344,11 +453,13 @@ impl Terminal {
     /// Asks whether a command may run; who approved it, if anybody had to.
     fn approve(
         &self,
+        session: &SessionKey,
         command: &str,
+        workdir: Option<&str>,
         kind: CommandKind,
         interrupt: &Wake,
     ) -> Result<(Option<String>, Confinement), NotRun> {
-        match self.check(command, kind) {
+        match self.check(session, command, workdir, kind) {
             CommandDecision::Allowed {
                 approval,
                 confinement,

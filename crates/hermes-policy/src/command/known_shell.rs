@@ -11,6 +11,10 @@ pub trait KnownShell {
     fn alias(&self, name: &str) -> Option<String>;
     /// The definition of a function, as a shell prints it.
     fn function(&self, name: &str) -> Option<String>;
+    /// Text that this very shell ran before, for what it left behind.
+    fn earlier(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A shell of which nothing is known.

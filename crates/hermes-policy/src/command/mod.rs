@@ -12,6 +12,7 @@ pub(crate) mod own_files;
 mod paths;
 pub(crate) mod sudo;
 pub(crate) mod syntax;
+mod typed;
 mod variables;
 
 pub use detect::KnownPaths;
@@ -19,4 +20,5 @@ pub use known_shell::{KnownShell, UnknownShell};
 pub use normalise::KnownHomes;
 pub use sudo::{SudoRewrite, with_password_from_stdin};
 pub use syntax::last_program;
+pub use typed::{is_unfinished, runs_typed_text};
 pub use variables::lists_variables;

@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy,
-    Interaction, KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Unattended,
-    UnknownShell, Verdict,
+    Interaction, KnownHomes, KnownPaths, KnownShell, PermanentApprovals, SessionApprovals, Status,
+    Unattended, UnknownShell, Verdict,
 };
 use hermes_proc::agent_shell;
 use hermes_secret::Redactor;
 use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::{CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind};
+use hermes_terminal::{
+    CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, RefusalKind,
+};
 use hermes_tools::{CallContext, ScriptGate};
 use serde_json::{Value, json};
 
@@ -112,11 +114,12 @@ impl ToolApprover {
     fn request<'a>(
         &'a self,
         text: &'a str,
+        shell: &'a dyn KnownShell,
         question: Option<&'a PersonApprover<'a>>,
     ) -> CheckRequest<'a> {
         CheckRequest {
             text,
-            shell: &UnknownShell,
+            shell,
             isolated: self.is_isolated,
             sandboxed: matches!(self.sandbox, SandboxUse::Always(_)),
             yolo: self.yolo.load(Ordering::Relaxed),
@@ -174,12 +177,17 @@ impl Approver for PersonApprover<'_> {
 }
 
 impl CommandApprover for ToolApprover {
-    fn check(&self, command: &str, kind: CommandKind) -> CommandDecision {
+    fn check(&self, check: &CommandCheck<'_>) -> CommandDecision {
+        let command = check.command;
         let question = self.question();
-        let request = self.request(command, question.as_ref());
-        let verdict = match kind {
+        let request = self.request(command, check.shell, question.as_ref());
+        let verdict = match check.kind {
             CommandKind::Foreground => self.policy.check_foreground(&request),
             CommandKind::Background => Ok(self.policy.check(&request)),
+            CommandKind::Typed(confinement) => Ok(self.policy.check(&CheckRequest {
+                sandboxed: confinement == Confinement::Sandbox,
+                ..request
+            })),
         };
         let verdict = match verdict {
             Ok(verdict) => verdict,
@@ -206,7 +214,9 @@ impl CommandApprover for ToolApprover {
                 confinement,
             };
         }
-        if self.sandbox_instead(&verdict) {
+        // A shell that runs already cannot be confined any more.
+        let starts = !matches!(check.kind, CommandKind::Typed(_));
+        if starts && self.sandbox_instead(&verdict) {
             return CommandDecision::Allowed {
                 approval: Some(format!(
                     "Runs in the sandbox, because nobody can be asked: {}",
@@ -249,7 +259,7 @@ impl CommandApprover for ToolApprover {
 impl ScriptGate for ToolApprover {
     fn decide(&self, code: &str, _: &CallContext) -> Result<Confinement, Value> {
         let question = self.question();
-        let request = self.request(code, question.as_ref());
+        let request = self.request(code, &UnknownShell, question.as_ref());
         let verdict = self.policy.check_script(&request);
         if verdict.is_approved() {
             return Ok(self.usual_confinement());

@@ -22,6 +22,7 @@ mod sandbox_request;
 mod start;
 mod supervisor;
 mod tail;
+mod typed;
 mod view;
 mod watch;
 
@@ -36,4 +37,5 @@ pub(crate) use sandbox_request::{SandboxRequest, temporary_variables};
 pub use start::{PtyState, StartError, Started, StartedProcess};
 pub(crate) use start::{StartedBy, start_supervised};
 pub use supervisor::supervise;
+pub(crate) use view::Input;
 pub use view::{LogPage, ProcessView, SessionProcesses, WaitEnd, WriteError};

@@ -10,6 +10,7 @@ use super::link::Link;
 use super::notice::Ending;
 use super::record::Record;
 use super::tail::OutputTail;
+use super::typed::TypedText;
 use super::watch::Watch;
 use crate::shell::SessionKey;
 
@@ -25,7 +26,7 @@ pub(super) enum Connection {
 /// A tracked process.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "four facts that change independently"
+    reason = "facts that change independently"
 )]
 pub(super) struct Process {
     /// Fields of `processes.json`, those we do not know included.
@@ -37,6 +38,8 @@ pub(super) struct Process {
     pub(super) started_at: SystemTime,
     pub(super) session: SessionKey,
     pub(super) pty: bool,
+    pub(super) sandboxed: bool,
+    pub(super) typed: TypedText,
     pub(super) detached: bool,
     pub(super) notify: bool,
     pub(super) watch: Watch,
@@ -91,6 +94,8 @@ impl Process {
             started_at,
             session: SessionKey::new(session),
             pty: record.flag("pty"),
+            sandboxed: record.flag("sandboxed"),
+            typed: TypedText::default(),
             detached: false,
             notify: record.flag("notify_on_complete"),
             watch: Watch::new(record.texts("watch_patterns")),

@@ -164,6 +164,7 @@ impl Processes {
         request: &StartRequest<'_>,
         id: &str,
         command: &str,
+        sandboxed: bool,
         start: impl FnOnce() -> Result<StartedProcess, StartError>,
     ) -> Result<Started, StartError> {
         self.ensure_monitor()?;
@@ -184,9 +185,10 @@ impl Processes {
                 pty: started.pty,
                 cwd_note: started.cwd_note.take(),
                 approval: None,
-                sandboxed: false,
+                sandboxed,
             };
-            let record = record(request, id, command, &started);
+            let mut record = record(request, id, command, &started);
+            record.set("sandboxed", sandboxed);
             self.track(id, record, started.started_by)?;
             Ok(answer)
         });

@@ -12,6 +12,7 @@ use super::kill::Killed;
 use super::notice::Ending;
 use super::process::{Connection, Process};
 use super::registry::{Processes, State};
+use super::typed::TypedText;
 use crate::output::tail_from_line_start;
 use crate::shell::SessionKey;
 
@@ -75,6 +76,28 @@ pub struct SessionProcesses<'a> {
     pub(crate) session: SessionKey,
     /// Raised when Hermes is about to end.
     pub(crate) shutdown: &'a Wake,
+}
+
+/// The pseudo-terminal of a process.
+pub(crate) struct Input {
+    /// What runs there.
+    pub(crate) command: String,
+    pub(crate) cwd: String,
+    pub(crate) sandboxed: bool,
+    pub(crate) typed: TypedText,
+}
+
+fn writable(process: &Process) -> Result<(), WriteError> {
+    if !process.is_running() {
+        return Err(WriteError::Ended);
+    }
+    if matches!(process.connection, Connection::Polled(_)) {
+        return Err(WriteError::Unsupported);
+    }
+    if !process.pty {
+        return Err(WriteError::NoTerminal);
+    }
+    Ok(())
 }
 
 impl SessionProcesses<'_> {
@@ -188,19 +211,48 @@ impl SessionProcesses<'_> {
         self.with(id, |process| (killed, self.view(process, preview)))
     }
 
+    /// Its pseudo-terminal, and what has been typed there.
+    pub(crate) fn input(&self, id: &str) -> Result<Input, WriteError> {
+        let input = self.with(id, |process| {
+            writable(process)?;
+            Ok(Input {
+                command: process.command.clone(),
+                cwd: process.cwd.clone(),
+                sandboxed: process.sandboxed,
+                typed: process.typed.clone(),
+            })
+        });
+        input.unwrap_or(Err(WriteError::NotFound))
+    }
+
+    /// Types a line that was looked at while `before` was all that had been typed; false, and
+    /// nothing is typed, if that is no longer so.
+    pub(crate) fn write_line(
+        &self,
+        id: &str,
+        bytes: &[u8],
+        before: &TypedText,
+        after: TypedText,
+    ) -> Result<bool, WriteError> {
+        let is_current = self.with(id, |process| {
+            let is_current = process.typed == *before;
+            if is_current {
+                process.typed = after;
+            }
+            is_current
+        });
+        match is_current {
+            None => Err(WriteError::NotFound),
+            Some(false) => Ok(false),
+            Some(true) => self.write(id, bytes.to_vec()).map(|()| true),
+        }
+    }
+
     /// Types bytes into its pseudo-terminal.
     pub fn write(&self, id: &str, bytes: Vec<u8>) -> Result<(), WriteError> {
         let frame = Frame::Type(bytes);
         let written = self.with(id, |process| {
-            if !process.is_running() {
-                return Err(WriteError::Ended);
-            }
-            if matches!(process.connection, Connection::Polled(_)) {
-                return Err(WriteError::Unsupported);
-            }
-            if !process.pty {
-                return Err(WriteError::NoTerminal);
-            }
+            writable(process)?;
             let Connection::Supervisor(link) = &mut process.connection else {
                 return Err(WriteError::Unreachable);
             };

@@ -5,6 +5,7 @@
 //! Nothing here starts a process.
 
 mod key;
+mod known;
 pub(crate) mod memory_file;
 mod overlay;
 mod program;
@@ -17,6 +18,7 @@ mod workdir;
 
 pub use hermes_proc::env::Overlay;
 pub use key::SessionKey;
+pub(crate) use known::SessionShell;
 pub(crate) use overlay::is_identifier;
 pub use program::{Shell, ShellFinder, ShellKind};
 pub use quoting::quote;

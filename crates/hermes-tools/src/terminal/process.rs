@@ -6,10 +6,11 @@ use hermes_proc::Wake;
 use hermes_terminal::background::{
     Ending, Killed, ProcessView, SessionProcesses, WaitEnd, WriteError,
 };
-use hermes_terminal::{SessionKey, Terminal};
+use hermes_terminal::{Refusal, RefusalKind, SessionKey, Terminal, Typed};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Fields};
+use super::command::with_rule;
 use super::start::NoticeSupport;
 use crate::result::error;
 
@@ -187,17 +188,37 @@ impl ProcessCall<'_> {
             None => String::new(),
             Some(other) => other.to_string(),
         };
-        let bytes = (data + end).into_bytes();
-        let count = bytes.len();
-        written(self.processes().write(id, bytes), |fields| {
-            fields.with("bytes_written", count)
-        })
+        let text = data + end;
+        let typed = self
+            .terminal
+            .type_into(self.session, id, &text, self.interrupt);
+        match typed {
+            Ok(Typed::Refused(refusal)) => Some(refused(&refusal)),
+            Ok(Typed::Sent { approval }) => written(Ok(()), |fields| {
+                fields
+                    .with("bytes_written", text.len())
+                    .with_some("approval", approval)
+            }),
+            Err(error) => written(Err(error), |fields| fields),
+        }
     }
 
     fn close(&self, id: &str) -> Option<Value> {
         let sent = self.processes().write(id, END_OF_INPUT.to_vec());
         written(sent, |fields| fields.with("message", "end of input sent"))
     }
+}
+
+/// Text that a shell there must not run.
+fn refused(refusal: &Refusal) -> Value {
+    let status = match refusal.kind {
+        RefusalKind::PendingApproval => "pending_approval",
+        RefusalKind::Invalid | RefusalKind::Blocked => "blocked",
+    };
+    let fields = Fields::default()
+        .with("status", status)
+        .with("error", refusal.message.as_str());
+    with_rule(fields, refusal).into_value()
 }
 
 fn written(

@@ -122,7 +122,7 @@ impl Tool for TerminalTool {
             .unwrap_or_else(NotRunReport::into_value)
     }
 
-    fn verdict(&self, args: &Value, _: &CallContext) -> Value {
+    fn verdict(&self, args: &Value, context: &CallContext) -> Value {
         let arguments = Arguments::new(args);
         let command = arguments.text("command").unwrap_or_default();
         let kind = if args.get("background") == Some(&Value::Bool(true)) {
@@ -130,7 +130,9 @@ impl Tool for TerminalTool {
         } else {
             CommandKind::Foreground
         };
-        match self.terminal.check(command, kind) {
+        let session = SessionKey::new(context.session_key.clone());
+        let workdir = arguments.text("workdir");
+        match self.terminal.check(&session, command, workdir, kind) {
             CommandDecision::Allowed { .. } => Fields::default().with("approved", true),
             CommandDecision::Refused(refusal) => with_rule(
                 Fields::default()

@@ -17,14 +17,14 @@ impl World {
         self.start_with(json!({ "command": command }))
     }
 
-    fn start_with(&self, mut args: Value) -> String {
+    pub(crate) fn start_with(&self, mut args: Value) -> String {
         args["background"] = json!(true);
         let result = self.call(args);
         assert_eq!(result["exit_code"], 0, "{result}");
         result["session_id"].as_str().unwrap().to_owned()
     }
 
-    fn process(&self, args: Value) -> Value {
+    pub(crate) fn process(&self, args: Value) -> Value {
         self.process_in("main", args)
     }
 

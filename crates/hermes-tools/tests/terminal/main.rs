@@ -8,6 +8,7 @@
 mod background;
 mod crash;
 mod foreground;
+mod guard;
 mod killing;
 mod output;
 mod prepared_shells;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hermes_config::{Config, Environment, Sources};
 use hermes_secret::SecretString;
 use hermes_terminal::{
-    CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind, SessionKey, SudoInput,
-    SudoSupport, TerminalSettings,
+    CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, RefusalKind, SessionKey,
+    SudoInput, SudoSupport, TerminalSettings,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -20,7 +20,8 @@ use super::world::{Parts, World};
 struct Strict;
 
 impl CommandApprover for Strict {
-    fn check(&self, command: &str, kind: CommandKind) -> CommandDecision {
+    fn check(&self, check: &CommandCheck<'_>) -> CommandDecision {
+        let (command, kind) = (check.command, check.kind);
         if command.contains("forbidden") {
             return CommandDecision::Refused(Refusal {
                 kind: RefusalKind::Blocked,

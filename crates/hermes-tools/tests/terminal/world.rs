@@ -14,7 +14,7 @@ use hermes_terminal::local::LocalBackend;
 use hermes_terminal::remote::RemoteBackend;
 use hermes_terminal::shell::{Overlay, ShellFinder};
 use hermes_terminal::{
-    CommandApprover, CommandDecision, CommandKind, SudoSupport, Terminal, TerminalSettings,
+    CommandApprover, CommandCheck, CommandDecision, SudoSupport, Terminal, TerminalSettings,
 };
 use hermes_tools::{
     CallContext, CrossProfile, Filesystem, HostFiles, NoticeSupport, ProcessTool, SessionState,
@@ -69,7 +69,7 @@ impl ShellEnvironment for PlainEnv {
 pub(crate) struct AllowAll;
 
 impl CommandApprover for AllowAll {
-    fn check(&self, _: &str, _: CommandKind) -> CommandDecision {
+    fn check(&self, _: &CommandCheck<'_>) -> CommandDecision {
         CommandDecision::Allowed {
             approval: None,
             confinement: hermes_terminal::backend::Confinement::None,
@@ -172,7 +172,11 @@ impl World {
         Self::at(Directory::Foreign(path.to_owned()))
     }
 
-    fn build(dir: Directory, change: impl FnOnce(&mut TerminalSettings), parts: Parts) -> Self {
+    pub(crate) fn build(
+        dir: Directory,
+        change: impl FnOnce(&mut TerminalSettings),
+        parts: Parts,
+    ) -> Self {
         let root = dir.path().canonicalize().unwrap();
         let mut settings = TerminalSettings::new(root.join("home"), root.join("work"));
         settings.start_retries = vec![Duration::from_millis(10); 3];

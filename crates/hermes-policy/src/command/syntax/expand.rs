@@ -36,7 +36,10 @@ impl<'s> Reader<'s> {
     pub(super) fn new(shell: &'s dyn KnownShell, length: usize) -> Self {
         Self {
             script: Script::default(),
-            scope: Scope::new(shell, length * BUDGET_PER_BYTE + BUDGET),
+            scope: Scope::new(
+                shell,
+                (length + shell.earlier().map_or(0, str::len)) * BUDGET_PER_BYTE + BUDGET,
+            ),
             done: 0,
         }
     }
@@ -45,11 +48,24 @@ impl<'s> Reader<'s> {
     pub(super) fn read_text(&mut self, text: &str, variant: bool) {
         let template = Command {
             variant,
-            cwd: self.scope.shell.directory().map(Rc::from),
+            cwd: self.scope.cwd.clone(),
             ..Command::default()
         };
         self.read(text, template, None);
         self.follow();
+    }
+
+    /// Reads a text for what it leaves behind: variables, functions, aliases, the directory.
+    pub(super) fn remember(&mut self, earlier: &str) {
+        let template = Command {
+            cwd: self.scope.cwd.clone(),
+            ..Command::default()
+        };
+        self.read_with_backticks(earlier, template);
+        let functions = std::mem::take(&mut self.script.functions);
+        self.script = Script::default();
+        self.script.functions = functions;
+        self.done = 0;
     }
 
     pub(super) fn finish(mut self) -> Script {

@@ -63,6 +63,9 @@ impl<'t> Analysis<'t> {
             command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
         let (mut raw, mut normalised) = (Cow::Borrowed(command), Cow::Borrowed(command));
         let mut reader = expand::Reader::new(shell, command.len());
+        if let Some(earlier) = shell.earlier() {
+            reader.remember(earlier);
+        }
         if !too_long {
             raw = without_nul(command);
             normalised = normalise(command);
