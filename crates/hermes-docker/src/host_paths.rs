@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::engine::{Engine, EngineKind};
 use super::mounts::translated;
 use super::queries::LOOK_LIMIT;
-use super::socket::EngineSocket;
+use super::socket::{EngineSocket, Sought};
 
 /// Mount tables of busy hosts reach a megabyte.
 const TABLE_LIMIT: u64 = 8 * 1024 * 1024;
@@ -72,8 +72,10 @@ impl HostPaths {
 fn own_mounts(engine: &Engine, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
     own_names(root).into_iter().find_map(|name| {
         let quick = engine.socket().and_then(|it| it.own_container(&name));
-        if let Some(known) = quick {
-            return mounts_of(&known?);
+        match quick {
+            Some(Sought::Found(container)) => return mounts_of(&container),
+            Some(Sought::Missing) => return None,
+            None => {}
         }
         let args = ["inspect", &name];
         read_mounts(

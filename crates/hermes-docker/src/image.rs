@@ -8,6 +8,7 @@ use super::engine::{Answer, Engine, unreachable_words};
 use super::engine_words::last_line;
 use super::error::{DockerError, Result};
 use super::pull::pull;
+use super::socket::Sought;
 
 const LOOK_LIMIT: Duration = Duration::from_secs(15);
 /// Programs with which s6 images start.
@@ -36,8 +37,10 @@ pub(crate) fn is_here(engine: &Engine, image: &str) -> Result<bool> {
 
 fn look(engine: &Engine, image: &str) -> Result<Option<bool>> {
     let quick = engine.socket().and_then(|socket| socket.entry_point(image));
-    if let Some(known) = quick {
-        return Ok(known.map(|entry_point| is_s6(&entry_point)));
+    match quick {
+        Some(Sought::Found(entry_point)) => return Ok(Some(is_s6(&entry_point))),
+        Some(Sought::Missing) => return Ok(None),
+        None => {}
     }
     let format = "{{json .Config.Entrypoint}}";
     let answer = engine.ask(&["image", "inspect", image, "--format", format], LOOK_LIMIT)?;

@@ -29,6 +29,13 @@ const MOST_SETTINGS: u64 = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EngineSocket(PathBuf);
 
+/// Something that a daemon was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    Found(Value),
+    Missing,
+}
+
 /// What a daemon answered.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -139,8 +146,8 @@ impl EngineSocket {
         self.get("/info")
     }
 
-    /// The entry point of an image, if it is here: the outer `None` if the daemon does not say.
-    pub(crate) fn entry_point(&self, image: &str) -> Option<Option<Value>> {
+    /// The entry point of an image; `None` if the daemon does not say.
+    pub(crate) fn entry_point(&self, image: &str) -> Option<Sought> {
         let reply = self.exchange(&Request {
             method: "GET",
             path: &format!("/images/{}/json", escaped(image)),
@@ -148,17 +155,20 @@ impl EngineSocket {
             limit: LIMIT,
         })?;
         match reply.status {
-            200 => Some(Some(reply.json()?.pointer("/Config/Entrypoint")?.clone())),
-            404 => Some(None),
+            200 => {
+                let image = reply.json()?;
+                Some(Sought::Found(image.pointer("/Config/Entrypoint")?.clone()))
+            }
+            404 => Some(Sought::Missing),
             _ => None,
         }
     }
 
-    /// Our own container, if it is one of the daemon's: the outer `None` if it does not say.
-    pub(crate) fn own_container(&self, name: &str) -> Option<Option<Value>> {
+    /// Our own container, if it is one of the daemon's; `None` if it does not say.
+    pub(crate) fn own_container(&self, name: &str) -> Option<Sought> {
         match self.presence(name)? {
-            Presence::There(_) => Some(self.inspect(name)),
-            Presence::Missing => Some(None),
+            Presence::There(_) => self.inspect(name).map(Sought::Found),
+            Presence::Missing => Some(Sought::Missing),
         }
     }
 

@@ -69,11 +69,13 @@ fn the_daemon_its_images_and_our_container_are_looked_at() {
     assert_eq!(socket.version().as_deref(), Some("20.10.24"));
     assert_eq!(socket.version(), None, "it does not speak for Podman");
     let init = serde_json::json!(["/init"]);
-    assert_eq!(socket.entry_point("a/b:c"), Some(Some(init)));
-    assert_eq!(socket.entry_point("x"), Some(None));
+    assert_eq!(socket.entry_point("a/b:c"), Some(Sought::Found(init)));
+    assert_eq!(socket.entry_point("x"), Some(Sought::Missing));
     assert_eq!(socket.entry_point("x"), None, "no answer is not an absence");
-    assert_eq!(socket.own_container("vm"), Some(None));
-    let ours = socket.own_container("vm").unwrap().unwrap();
+    assert_eq!(socket.own_container("vm"), Some(Sought::Missing));
+    let Some(Sought::Found(ours)) = socket.own_container("vm") else {
+        panic!("it is there");
+    };
     assert_eq!(ours["Mounts"], serde_json::json!([]));
     assert_eq!(daemon.asked()[2], "GET /images/a%2Fb%3Ac/json HTTP/1.0");
 }

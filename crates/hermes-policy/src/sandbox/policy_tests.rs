@@ -264,11 +264,14 @@ fn a_worktree_writes_to_its_repository_but_not_to_its_settings() {
     );
 }
 
+/// A change of the disk, in words and in deed.
+type Change = (&'static str, fn(&World));
+
 #[test]
 fn what_was_looked_at_tells_when_to_look_again() {
     let world = World::new();
     let (settings, facts) = (settings(&[]), world.facts("home/project"));
-    let changes: [(&str, fn(&World)); 6] = [
+    let changes: [Change; 6] = [
         ("a private file came into being", |world| {
             drop(create_new(&world.path("home/.pgpass"), 0o600).unwrap());
         }),

@@ -78,7 +78,7 @@ fn a_sandbox_in_a_sandbox_takes_away_more_and_names_what_it_lacks() {
         std::fs::create_dir(&inner_home).unwrap();
         world.home.put(
             "config.yaml",
-            &format!(
+            format!(
                 "terminal: {{sandbox: on, sandbox_write: ['{}']}}\n",
                 inner_home.display()
             ),

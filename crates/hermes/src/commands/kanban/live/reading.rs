@@ -144,7 +144,10 @@ mod tests {
 
     #[test]
     fn a_log_is_followed_at_its_end_only() {
-        let text = |count: usize| (0..count).map(|n| format!("{n}\n")).collect::<String>();
+        let text = |count: usize| {
+            let lines: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+            lines.join("\n")
+        };
         let mut log = Reading::new(Subject::Log(TaskId::new("t")), &text(10));
         log.fit(10, 4);
         assert_eq!(log.first, 6);
