@@ -256,6 +256,7 @@ impl Screen {
         // What the person has sent stands above the output of the job.
         self.draw()?;
         self.hand_back()?;
+        self.begin_lent();
         while self.app.holder == Holder::Job && !self.app.is_over {
             let mut set = PollSet::new();
             set.readable([&self.exchange.arrived]);
@@ -266,9 +267,16 @@ impl Screen {
             // The job that follows at once gets the terminal as it is.
             if self.app.wish == Some(Wish::Lend) {
                 self.app.wish = None;
+                self.begin_lent();
             }
         }
         self.take_over()
+    }
+
+    fn begin_lent(&mut self) {
+        if let Some(job) = self.app.lent_to.take() {
+            self.exchange.submit(job);
+        }
     }
 
     fn draw_if_due(&mut self) -> std::io::Result<()> {

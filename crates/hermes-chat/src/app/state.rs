@@ -13,7 +13,7 @@ use crate::draw::{Glyphs, Line, Palette, Span, wrap};
 use crate::events::Exchange;
 use crate::markdown::MarkdownStream;
 use crate::overlay::Overlay;
-use crate::setup::{Facts, Setup};
+use crate::setup::{Facts, Job, Setup};
 use crate::terminal::Size;
 
 /// Bytes of text that the transcript keeps; the store has everything.
@@ -106,6 +106,8 @@ pub(crate) struct App {
     pub(super) is_leaving: bool,
     /// A command for the loop: what the terminal is needed for.
     pub(super) wish: Option<Wish>,
+    /// The job that gets the terminal next.
+    pub(super) lent_to: Option<Job>,
     pub(super) is_over: bool,
     /// Background processes, and when they were counted.
     pub(super) processes: Option<(Instant, usize)>,
@@ -154,6 +156,7 @@ impl App {
             after_ctrl_x: false,
             is_leaving: false,
             wish: None,
+            lent_to: None,
             is_over: false,
             processes: None,
         }

@@ -108,11 +108,12 @@ impl App {
         });
     }
 
-    /// Gives the terminal to a job.
+    /// Gives the terminal to a job. It begins when the terminal has been handed over: what it prints
+    /// would mix with the live region otherwise.
     pub(super) fn lend(&mut self, job: Job) {
         self.holder = Holder::Job;
         self.wish = Some(Wish::Lend);
-        self.exchange.submit(job);
+        self.lent_to = Some(job);
     }
 
     pub(super) fn show_message(&mut self, text: &str, remark: &str) {

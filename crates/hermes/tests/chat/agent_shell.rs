@@ -113,7 +113,9 @@ fn agent_cannot_change_what_it_may_do() {
     assert_eq!(lines.len(), refused.len(), "{output}");
     for (attempt, line) in refused.iter().zip(lines) {
         assert!(
-            line.starts_with("1 ") && line.ends_with("is refused in an agent's shell"),
+            line.starts_with("1 ")
+                && (line.ends_with("is refused in an agent's shell")
+                    || line.starts_with("1 kanban: an agent cannot ")),
             "{attempt}: {line}"
         );
     }
@@ -147,9 +149,9 @@ fn agent_and_person_may_do_what_frees_nobody() {
         .home
         .run(["config", "set", "approvals.mode", "manual"])
         .succeeds();
-    let shell = world
-        .home
-        .run(["exec", "--", "hermes config set approvals.mode smart"]);
+    let script = world.home.user_home().join("settings.sh");
+    std::fs::write(&script, "hermes config set approvals.mode smart\n").unwrap();
+    let shell = world.home.run(["exec", "--", "sh ~/settings.sh"]);
     shell.succeeds();
     assert!(world.home.read("config.yaml").contains("mode: smart"));
 }
