@@ -21,6 +21,8 @@ OVER_BARE = 2.0
 OF_REFERENCE = 0.25
 # What the kernel's sandbox may add to it, in milliseconds.
 SANDBOX_MS = 0.5
+# What a verdict about an ordinary command may take, in microseconds.
+VERDICT_US = 100.0
 # What a large output may take, as a multiple of reading it from a pipe, and of memory.
 OVER_PIPE = 1.5
 LARGE_MEMORY_MB = 20.0
@@ -115,7 +117,14 @@ def one_shots(bench, ours, peer):
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def measure(bench, programs, versions, peer, directory):
+def verdicts(program):
+    """Microseconds of a verdict, by kind of command; the huge ones are left out."""
+    lines = subprocess.run([program], text=True, capture_output=True, check=True).stdout
+    rows = [line.rsplit(maxsplit=2) for line in lines.splitlines()]
+    return {name.strip(): float(micros) for name, micros, _ in rows if "100 kB" not in name}
+
+
+def measure(bench, programs, versions, peer, guard, directory):
     """Medians of `true`, of a large output, and the memory of the latter."""
     ours = Ours(programs["ours"], bench, directory)
     sandboxed = Ours(programs["ours"], bench, directory, sandbox="on")
@@ -151,12 +160,14 @@ def measure(bench, programs, versions, peer, directory):
     large.unlink()
     figures = {
         "short": short,
+        "verdicts": verdicts(guard),
         "once": one_shots(bench, programs["ours"], peer),
         "large": statistics.median(pair[0] for pair in pairs),
         "pipe": statistics.median(pair[1] for pair in pairs),
         "memory": memory,
     }
     print("terminal true: " + ", ".join(f"{n} {t * 1000:.2f} ms" for n, t in short.items()))
+    print("verdicts: " + ", ".join(f"{n} {t:.0f} µs" for n, t in figures["verdicts"].items()))
     print("sandboxed once: "
           + ", ".join(f"{n} {t * 1000:.2f} ms" for n, t in figures["once"].items()))
     print(f"terminal, {LARGE_BYTES // 10**6} MB: ours {figures['large'] * 1000:.1f} ms, "
@@ -176,6 +187,10 @@ def judge(figures, versions):
     more = (short["sandboxed"] - short["ours"]) * 1000
     if more > SANDBOX_MS:
         misses.append(f"sandboxed `true`: {more:.2f} ms more than plain, budget {SANDBOX_MS} ms")
+    for name, micros in figures["verdicts"].items():
+        if micros > VERDICT_US:
+            misses.append(f"verdict about a command ({name}): {micros:.0f} µs, "
+                          f"budget {VERDICT_US:.0f} µs")
     once = figures["once"]
     if "peer" in once and once["ours"] >= once["peer"]:
         misses.append("a sandboxed command, whole program: slower than codex")
@@ -221,5 +236,8 @@ def page(figures, versions):
                f"| {figures['large'] * 1000:.1f} ms | {figures['large'] / figures['pipe']:.2f} "
                f"| ≤ {OVER_PIPE} |")
     out += ["", f"Memory above idle after {size} MB of output: {figures['memory']:.1f} MB "
-            f"(budget {LARGE_MEMORY_MB:.0f} MB).", ""]
+            f"(budget {LARGE_MEMORY_MB:.0f} MB).", "",
+            "What the guard needs for its verdict about an ordinary command: "
+            + ", ".join(f"{name} {micros:.0f} µs" for name, micros in figures["verdicts"].items())
+            + f" (budget {VERDICT_US:.0f} µs).", ""]
     return out
