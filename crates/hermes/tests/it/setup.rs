@@ -98,7 +98,7 @@ fn new_user_with_a_key_gets_an_answer_in_six_presses() {
         .sees("anthropic/claude-sonnet-9 is ready")
         .sees("Esc");
     person.press("\r");
-    person.sees("> ");
+    person.sees("❯");
     person.press("?");
     person.press("\r");
     person.sees("Greetings from afar");
@@ -129,7 +129,7 @@ fn new_user_with_a_local_server_gets_an_answer_in_three_presses() {
         .sees("little-model is ready")
         .sees("Esc");
     person.press("\r");
-    person.sees("> ");
+    person.sees("❯");
     person.press("?");
     person.press("\r");
     person.sees("Greetings from here");
@@ -143,7 +143,7 @@ fn new_user_with_a_local_server_gets_an_answer_in_three_presses() {
     );
     // The second start asks nothing.
     let mut person = Person::at(alone(&home, []).env("LM_BASE_URL", server.base_url()));
-    person.sees("> ");
+    person.sees("❯");
     person.types("\u{4}");
     assert!(!person.terminal.wait().succeeds().stdout.contains("Welcome"));
 }
