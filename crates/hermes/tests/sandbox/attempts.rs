@@ -226,7 +226,11 @@ pub(crate) const ATTEMPTS: &[(&str, &str)] = &[
     ("another kernel", "call kexec_load"),
     ("a module", "call init_module"),
     ("accounting", "call acct"),
-    ("a key combination", "echo h > /proc/sysrq-trigger"),
+    // The guard would block it by its name.
+    (
+        "a key combination",
+        "python3 -c \"open('/proc/sysrq-' + 'trigger', 'w').write('h')\"",
+    ),
     ("a kernel setting", "echo x > /proc/sys/kernel/core_pattern"),
     ("a device", "mknod null c 1 3"),
     ("a disk device", "mknod disk b 8 0"),
