@@ -126,7 +126,6 @@ fn no_command_passes_on_orders_of_others() {
         &["status"],
         &["doctor"],
         &["dump"],
-        &["model"],
         &["auth", "list"],
         &["auth", "status"],
         &["fallback", "list"],
@@ -209,6 +208,18 @@ fn json_escapes_orders_and_stays_the_same_value() {
     let card = world.home.run(["kanban", "show", &id, "--json"]).json();
     let body = card["task"]["body"].as_str().or(card["body"].as_str());
     assert_eq!(body, Some(HOSTILE));
+}
+
+#[test]
+fn models_to_choose_from_are_shown_harmless() {
+    let (world, _) = prepared();
+    let mut running = world
+        .hermes(&["model"])
+        .env("TERM", "dumb")
+        .start_at_terminal();
+    running.wait_for("Number");
+    running.press("\u{4}");
+    is_harmless("model", &running.wait().stdout);
 }
 
 #[test]
