@@ -14,15 +14,14 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_config::vars;
 use hermes_proc::{EndSignal, first_readable};
-use rustix::stdio::{stdin, stdout};
-use rustix::termios::isatty;
+use rustix::stdio::stdin;
 
 use super::session::{BoardSession, Kanban};
 use crate::commands::exit;
 use crate::error::Result;
 use crate::signal_watch::listen_for_signals;
+use crate::ui::is_full_terminal;
 use columns::{Choice, Snapshot};
 use keys::Keyboard;
 use reading::{Reading, Subject};
@@ -59,8 +58,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
     if args.json {
         return exit(kanban.json(&Snapshot::take(&session, &choice)?));
     }
-    let is_dumb = kanban.env.text(&vars::TERM) == Some("dumb");
-    if args.once || is_dumb || !isatty(stdin()) || !isatty(stdout()) {
+    if args.once || !is_full_terminal(&kanban.env) {
         return exit(kanban.out(&Snapshot::take(&session, &choice)?.text()));
     }
     let signal = live(&mut session, &choice, PAUSE, &mut |_| Ok(Looking::On))?;

@@ -11,9 +11,10 @@ use crossterm::{execute, queue};
 use hermes_config::{Environment, vars};
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::glyphs::{Glyphs, in_ascii};
+use super::glyphs::in_ascii;
 use super::render::{Emphasis, Line, Piece, Tone};
 use super::view::Size;
+use crate::ui::is_utf8;
 
 /// Assumed size of a terminal that does not report its own.
 const USUAL: Size = Size {
@@ -26,7 +27,7 @@ pub(super) struct Screen {
     out: Stdout,
     /// Whether faint text and colours are shown; what is chosen always stands out.
     is_coloured: bool,
-    glyphs: Glyphs,
+    is_utf8: bool,
     /// What is on it.
     shown: Vec<Line>,
     size: Option<Size>,
@@ -39,7 +40,7 @@ impl Screen {
         let mut screen = Self {
             out: std::io::stdout(),
             is_coloured: !env.is_set(&vars::NO_COLOR),
-            glyphs: Glyphs::of(env),
+            is_utf8: is_utf8(env),
             shown: Vec::new(),
             size: None,
         };
@@ -103,9 +104,10 @@ impl Screen {
         if let Some(tone) = piece.tone.filter(|_| self.is_coloured) {
             queue!(self.out, SetForegroundColor(colour(tone)))?;
         }
-        match self.glyphs {
-            Glyphs::All => queue!(self.out, Print(&piece.text))?,
-            Glyphs::Ascii => queue!(self.out, Print(in_ascii(&piece.text)))?,
+        if self.is_utf8 {
+            queue!(self.out, Print(&piece.text))?;
+        } else {
+            queue!(self.out, Print(in_ascii(&piece.text)))?;
         }
         queue!(self.out, SetAttribute(Attribute::Reset))
     }
