@@ -18,10 +18,10 @@ ROUNDS = 15
 SMALL, MANY, LARGE = 20, 10_000, 100_000
 PAIRS = 500
 PAIR_ROUNDS = 5
-# What the log of a claim and a completion grows by: 22 pages, each with its header.
-PAIR_BYTES = 22 * (4096 + 24)
+# What the log of a claim and a completion grows by: 19 pages, each with its header.
+PAIR_BYTES = 19 * (4096 + 24)
 # The log is written from its beginning again after so many bytes.
-LOG_BYTES = 16 << 20
+LOG_BYTES = 4 << 20
 MEMORY = Path("/dev/shm")
 
 # How many times faster than the reference.

@@ -40,6 +40,14 @@ impl Drop for Kept {
     }
 }
 
+/// Whether the completion could name a file of the card's workspace: it lists deliverables, or its
+/// texts hold a path.
+pub(super) fn may_name_files(completion: &Completion) -> bool {
+    let texts = [completion.summary.as_deref(), completion.result.as_deref()];
+    let has_path = texts.into_iter().flatten().any(|text| text.contains('/'));
+    has_path || !completion.artifacts().is_empty()
+}
+
 /// Copies the deliverables in the card's scratch workspace, and returns the completion with the
 /// copies in their place. Without such a workspace nothing changes.
 pub(super) fn keep_artifacts(

@@ -4,7 +4,7 @@
 use hermes_store::rusqlite::{Connection, Result, params};
 
 use crate::schema::shape::Shape;
-use crate::schema::tables::{INDEXES, TABLES, Table};
+use crate::schema::tables::{INDEXES, RETIRED_INDEXES, TABLES, Table};
 
 /// Kinds of events that were once called otherwise.
 const RENAMED_KINDS: [(&str, &str); 3] = [
@@ -52,6 +52,9 @@ pub(crate) fn bring_up_to_date(connection: &Connection, now: i64) -> Result<()> 
     rebuild_drifted(connection, &shape)?;
     for index in INDEXES {
         connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index}"))?;
+    }
+    for index in RETIRED_INDEXES {
+        connection.execute_batch(&format!("DROP INDEX IF EXISTS {index}"))?;
     }
     open_missing_runs(connection, now)?;
     rename_kinds(connection)

@@ -234,12 +234,15 @@ pub(crate) const INDEXES: &[&str] = &[
     "idx_tasks_idempotency ON tasks(idempotency_key)",
     "idx_tasks_session_id ON tasks(session_id)",
     "idx_events_run ON task_events(run_id, id)",
-    // Ours: the order of lists without a sort, the comments of a day, what a profile finished.
-    "hermes_tasks_order ON tasks(priority DESC, created_at, id) WHERE status <> 'archived'",
+    // Ours: the order of lists without a sort, the comments of a day, checks in progress. None of them
+    // holds a status, so that claiming and completing a card writes no page for them.
+    "hermes_tasks_priority ON tasks(priority DESC, created_at, id)",
     "hermes_comments_time ON task_comments(created_at)",
-    "hermes_runs_completed ON task_runs(profile, ended_at) WHERE outcome = 'completed'",
     "hermes_checks_open ON task_check_sessions(task_id, state)",
 ];
+
+/// Indexes of ours that earlier versions made.
+pub(crate) const RETIRED_INDEXES: &[&str] = &["hermes_tasks_order", "hermes_runs_completed"];
 
 /// The name of an index.
 pub(crate) fn index_name(index: &str) -> &str {

@@ -103,7 +103,7 @@ impl Transaction<'_> {
         completion: &Completion,
         start: &CheckStart<'_>,
     ) -> Result<Result<ChecksBegun>> {
-        let run = self.may_complete(id, completion)?;
+        let run = self.may_complete(id, completion)?.current_run_id;
         let checks = self.checks(id)?;
         if checks.is_empty() {
             return Err(Error::BadRequest(format!("{id} has no checks")));
@@ -189,7 +189,7 @@ impl Transaction<'_> {
             json!({"session": number, "checks": checks.len()}),
         )?;
         let (verified, _) = self.split_created(id, &completion.created_cards)?;
-        self.mark_done(id, Some(session.run_id), completion, &verified)
+        self.mark_done(self.known_task(id)?, completion, &verified)
             .map(|done| CheckOutcome::Done(Box::new(done)))
     }
 

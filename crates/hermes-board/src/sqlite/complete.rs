@@ -8,11 +8,12 @@ use hermes_text::first_line;
 use regex::Regex;
 use serde_json::json;
 
-use crate::model::{Outcome, RunId, Status, TaskId};
+use crate::model::{Outcome, RunId, Status, Task, TaskId};
 use crate::sqlite::block::filled;
 use crate::sqlite::cells::Cells;
+use crate::sqlite::rows;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::transaction::{Transaction, json_list, with};
+use crate::sqlite::transaction::{CardState, Transaction, json_list, with};
 use crate::store::{CompleteOutcome, Completed, Completion};
 use crate::{Error, Result};
 
@@ -20,6 +21,15 @@ use crate::{Error, Result};
 const SUMMARY_LINE: usize = 400;
 /// Longest line of a summary in a refusal.
 const PREVIEW_LINE: usize = 200;
+
+/// What stands around a card that becomes done.
+#[derive(Default)]
+struct Surroundings {
+    /// Commands that its attempt was refused.
+    denied_commands: i64,
+    has_pending_checks: bool,
+    has_links: bool,
+}
 
 impl Transaction<'_> {
     /// Completes a card without checks. A refusal because of phantom cards is recorded, so the
@@ -29,30 +39,27 @@ impl Transaction<'_> {
         id: &TaskId,
         completion: &Completion,
     ) -> Result<Result<CompleteOutcome>> {
-        let run = self.may_complete(id, completion)?;
+        let task = self.may_complete(id, completion)?;
         let checks = self.checks(id)?;
         if !checks.is_empty() {
             return Ok(Ok(CompleteOutcome::NeedsChecks(checks)));
         }
         match self.verify_created_cards(id, completion)? {
             Ok(verified) => self
-                .mark_done(id, run, completion, &verified)
+                .mark_done(task, completion, &verified)
                 .map(|done| Ok(CompleteOutcome::Done(Box::new(done)))),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
-    /// Checks that the card can be completed, and by this attempt; returns the attempt in progress.
-    pub(super) fn may_complete(
-        &self,
-        id: &TaskId,
-        completion: &Completion,
-    ) -> Result<Option<RunId>> {
-        let state = self.card_state(id)?;
+    /// Checks that the card can be completed, and by this attempt; returns the card.
+    pub(super) fn may_complete(&self, id: &TaskId, completion: &Completion) -> Result<Task> {
+        let task = self.known_task(id)?;
+        let state = CardState::of(&task);
         let allowed = [Status::Running, Status::Ready, Status::Blocked];
         state.require_status(id, "complete", &allowed)?;
         state.require_run(id, "complete", completion.expected_run)?;
-        Ok(state.run)
+        Ok(task)
     }
 
     /// Verifies that the worker really created the cards it names; a completion that names others is
@@ -131,11 +138,12 @@ impl Transaction<'_> {
     /// Makes the card done. Checks and created cards have been verified.
     pub(super) fn mark_done(
         &self,
-        id: &TaskId,
-        run: Option<RunId>,
+        task: Task,
         completion: &Completion,
         verified: &[TaskId],
     ) -> Result<Completed> {
+        let (id, run) = (&task.id, task.current_run_id);
+        let around = self.surroundings(id, run)?;
         let result = filled(completion.result.as_deref());
         let handoff = completion.handoff();
         let metadata = completion
@@ -153,7 +161,7 @@ impl Transaction<'_> {
         for attachment in &completion.attachments {
             self.insert_attachment(id, attachment)?;
         }
-        let denied = run.map_or(Ok(0), |run| self.denied_commands(run))?;
+        let denied = around.denied_commands;
         let with_denied = (denied > 0).then(|| {
             let mut metadata = metadata.cloned().unwrap_or_default();
             metadata.insert("denied_commands".to_owned(), json!(denied));
@@ -167,7 +175,9 @@ impl Transaction<'_> {
         let run = match run {
             Some(run) => {
                 self.end_run(run, &ending)?;
-                self.void_checks(id)?;
+                if around.has_pending_checks {
+                    self.void_checks(id)?;
+                }
                 Some(run)
             }
             None => self.close_or_record(id, None, &ending)?,
@@ -204,14 +214,58 @@ impl Transaction<'_> {
                 json!({"phantom_refs": phantom, "source": "completion_summary"}),
             )?;
         }
-        let promoted = self.promote_among(&self.children(id)?)?;
+        let promoted = match around.has_links {
+            true => self.promote_among(&self.children(id)?)?,
+            false => Vec::new(),
+        };
+        let finished_workspaces = match around.has_links || task.workspace_path.is_some() {
+            true => self.finished_workspaces(id)?,
+            false => Vec::new(),
+        };
         Ok(Completed {
-            task: self.known_task(id)?,
             run,
             promoted,
             phantom_references,
-            finished_workspaces: self.finished_workspaces(id)?,
+            finished_workspaces,
+            // As the statement above left it.
+            task: Task {
+                state: rows::state(Status::Done.as_str().to_owned()),
+                result: result.map(str::to_owned),
+                completed_at: Some(self.now),
+                claim_lock: None,
+                claim_expires: None,
+                worker_pid: None,
+                current_run_id: None,
+                block_kind: None,
+                block_recurrences: 0,
+                consecutive_failures: 0,
+                last_failure_error: None,
+                scheduled_at: None,
+                ..task
+            },
         })
+    }
+
+    /// What has to be looked after when a card becomes done. Most cards have none of it, so one
+    /// question spares four.
+    fn surroundings(&self, id: &TaskId, run: Option<RunId>) -> Result<Surroundings> {
+        let found = self.one(
+            "SELECT
+                 (SELECT count(*) FROM task_events WHERE run_id = ?2 AND kind = 'command_denied'),
+                 EXISTS (SELECT 1 FROM task_check_sessions
+                         WHERE task_id = ?1 AND state = 'pending'),
+                 EXISTS (SELECT 1 FROM task_links WHERE parent_id = ?1)
+                     OR EXISTS (SELECT 1 FROM task_links WHERE child_id = ?1)",
+            params![id.as_str(), run.map(|run| run.0)],
+            |row| {
+                Ok(Surroundings {
+                    denied_commands: row.get(0)?,
+                    has_pending_checks: row.get(1)?,
+                    has_links: row.get(2)?,
+                })
+            },
+        )?;
+        Ok(found.unwrap_or_default())
     }
 
     /// Card ids in summary and result that no card has.

@@ -143,13 +143,17 @@ impl Transaction<'_> {
         )
     }
 
-    /// What an assignee finished lately on other cards.
+    /// What an assignee finished lately on other cards, among the newest attempts of all: those are
+    /// found at the end of the table, without an index that every completion would have to write.
     fn recent_work(&self, assignee: &str, id: &TaskId) -> Result<Vec<RecentWork>> {
         self.all(
-            "SELECT t.id, t.title, r.ended_at, r.summary FROM task_runs r
-             JOIN tasks t ON t.id = r.task_id
-             WHERE r.profile = ?1 AND r.outcome = 'completed' AND r.task_id <> ?2
-             ORDER BY r.ended_at DESC LIMIT 5",
+            "SELECT t.id, t.title, w.ended_at, w.summary
+             FROM (SELECT task_id, ended_at, summary FROM task_runs
+                   WHERE id > (SELECT max(id) FROM task_runs) - 10000
+                     AND profile = ?1 AND outcome = 'completed' AND +task_id <> ?2
+                   ORDER BY id DESC LIMIT 50) w
+             JOIN tasks t ON t.id = w.task_id
+             ORDER BY w.ended_at DESC LIMIT 5",
             params![assignee, id.as_str()],
             |row| {
                 let mut cells = Cells::new(row);

@@ -27,10 +27,10 @@ const CHECK_AGE: Duration = Duration::from_hours(24);
 const SMALL: u64 = 256 * 1024;
 /// How long SQLite waits for a lock unless told otherwise.
 const BUSY_TIMEOUT: Duration = Duration::from_mins(2);
-/// Pages in the log after which it is moved into the file: 16 MB, which the next opening after a
-/// crash reads in a few milliseconds. The reference does so forty times as often, which costs a third
-/// of all waits for the disk.
-const CHECKPOINT_PAGES: u32 = 4000;
+/// Pages in the log after which it is moved into the file: 4 MB. The reference does so ten times as
+/// often, which costs a third of all waits for the disk; a longer log is slower again, because
+/// writing to a file that grows takes more than writing over what is there.
+const CHECKPOINT_PAGES: u32 = 1000;
 /// Bytes of a foreign file that a message shows.
 const SHOWN_BYTES: usize = 32;
 /// Statements kept ready per connection.

@@ -112,7 +112,7 @@ impl Transaction<'_> {
             },
             None,
         )?;
-        let root_id = root.task.id;
+        let root_id = root.task.id.clone();
         if root.existed {
             return self.known_swarm(&root_id);
         }
@@ -125,7 +125,7 @@ impl Transaction<'_> {
             }))),
             ..Completion::default()
         };
-        self.mark_done(&root_id, None, &planned, &[])?;
+        self.mark_done(root.task, &planned, &[])?;
         let swarm = self.create_roles(new, goal, root_id)?;
         let mut topology = json!(swarm);
         topology["goal"] = json!(goal);

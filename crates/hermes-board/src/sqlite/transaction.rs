@@ -33,6 +33,16 @@ pub(super) struct CardState {
 }
 
 impl CardState {
+    pub(super) fn of(task: &Task) -> Self {
+        Self {
+            status: task.status(),
+            word: task.status_word().to_owned(),
+            lock: task.claim_lock.clone(),
+            run: task.current_run_id,
+            assignee: task.assignee.clone(),
+        }
+    }
+
     pub(super) fn require_status(
         &self,
         id: &TaskId,
