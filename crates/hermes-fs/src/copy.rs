@@ -91,7 +91,7 @@ impl Directory {
             // As above.
             .inspect_err(|_| drop(parent.remove_file(hidden)))?;
         fault::point();
-        rustix::fs::fsync(&parent).map_err(|errno| Error::io("sync", parent.path())(errno.into()))
+        parent.sync()
     }
 
     fn copy_to(

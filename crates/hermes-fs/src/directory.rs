@@ -168,7 +168,7 @@ impl Directory {
     }
 
     /// Creates a file below this directory that must not exist yet.
-    pub(crate) fn create_file(&self, relative: &Path, mode: u32) -> Result<File> {
+    pub fn create_file(&self, relative: &Path, mode: u32) -> Result<File> {
         let (parent, name) = self.holding(relative)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         crate::fault::point();
@@ -227,6 +227,24 @@ impl Directory {
             Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(Error::io("remove", &self.path.join(relative))(errno.into())),
         }
+    }
+
+    /// Moves an entry below this directory to a place below another, replacing what is there, without
+    /// waiting for the disk: see [`crate::rename_unsynced`].
+    pub fn rename_unsynced(&self, from: &Path, to: &Self, target: &Path) -> Result<()> {
+        let (parent, name) = self.holding(from)?;
+        let (new_parent, new_name) = to.holding(target)?;
+        crate::fault::point();
+        rustix::fs::renameat(&parent, name, &new_parent, new_name)
+            .map_err(|errno| Error::io("rename", &self.path.join(from))(errno.into()))?;
+        crate::fault::point();
+        Ok(())
+    }
+
+    /// Makes changes of names in it durable.
+    pub fn sync(&self) -> Result<()> {
+        rustix::fs::fsync(&self.descriptor)
+            .map_err(|errno| Error::io("sync", &self.path)(errno.into()))
     }
 
     /// Goes through everything below, as [`crate::walk`] does.

@@ -4,9 +4,10 @@
 //! module above for the order of things.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use hermes_fs::{FileLock, LockOptions};
+use hermes_fs::{Directory, FileLock, LockOptions};
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Result, SkippedFile};
@@ -92,13 +93,15 @@ impl ImportJournal {
     pub(super) fn save(&self, root: &Path) -> Result<()> {
         // Built where a kill leaves it among the garbage of this import, not beside the home's
         // files; no member has this name, see `is_own_name`.
-        let built = root.join(&self.staging).join(JOURNAL);
-        let mut file = hermes_fs::create_new(&built, 0o600)?;
+        let home = Directory::open(root)?;
+        let built = Path::new(&self.staging).join(JOURNAL);
+        let mut file = home.create_file(&built, 0o600)?;
         serde_json::to_writer(&mut file, self)
             .map_err(io::Error::from)
             .and_then(|()| file.sync_all())
-            .map_err(hermes_fs::Error::io("write", &built))?;
-        Ok(hermes_fs::rename(&built, &root.join(JOURNAL))?)
+            .map_err(hermes_fs::Error::io("write", &root.join(&built)))?;
+        home.rename_unsynced(&built, &home, Path::new(JOURNAL))?;
+        Ok(home.sync()?)
     }
 
     fn load(root: &Path) -> Result<Option<Self>> {
@@ -131,26 +134,34 @@ impl ImportJournal {
     /// A file that cannot be moved is reported and the rest goes on; only a full disk stops the
     /// series, because then a later run can complete it.
     pub(super) fn roll_forward(&self, root: &Path) -> Result<Recovered> {
-        let staging = root.join(&self.staging);
+        let home = Directory::open(root)?;
         let mut recovered = Recovered {
             restored: 0,
             skipped: Vec::new(),
         };
         for directory in &self.directories {
-            let made = hermes_fs::join_without_symlinks(root, Path::new(directory))
-                .and_then(|path| hermes_fs::create_dir_all(&path, 0o700));
-            record(made, directory, &mut recovered.skipped)?;
+            let made = home.create_directories(Path::new(directory), 0o700);
+            record(made.map(drop), directory, &mut recovered.skipped)?;
         }
+        let staging = home.directory(Path::new(&self.staging));
+        // Gone once everything has been moved.
+        let staging = match staging {
+            Err(error) if error.is_not_found() => None,
+            other => Some(other?),
+        };
         for name in &self.moves {
-            let moved = move_one(&staging.join(name), root, Path::new(name));
+            let moved = match &staging {
+                Some(staging) => move_one(staging, &home, Path::new(name)),
+                None => Ok(()),
+            };
             if record(moved, name, &mut recovered.skipped)? {
                 recovered.restored += 1;
             }
         }
         hermes_fs::sync_filesystem(root)?;
-        hermes_fs::remove_file(&root.join(JOURNAL))?;
-        hermes_fs::sync_dir(root)?;
-        hermes_fs::remove_tree(&staging)?;
+        home.remove_file(Path::new(JOURNAL))?;
+        home.sync()?;
+        hermes_fs::remove_tree(&root.join(&self.staging))?;
         Ok(recovered)
     }
 }
@@ -167,40 +178,33 @@ fn record(done: hermes_fs::Result<()>, name: &str, skipped: &mut Vec<SkippedFile
     }
 }
 
-/// Moves one file into place. A source that is gone has been moved before.
-fn move_one(source: &Path, root: &Path, relative: &Path) -> hermes_fs::Result<()> {
-    if !hermes_fs::exists_no_follow(source) {
-        return Ok(());
+/// Moves one file into place; a source that is gone has been moved before. Both ends are reached from
+/// the home's own descriptor: a directory that turns into a link meanwhile leads nowhere.
+fn move_one(staging: &Directory, home: &Directory, relative: &Path) -> hermes_fs::Result<()> {
+    match staging.metadata(relative) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        other => drop(other?),
     }
-    let target = hermes_fs::join_without_symlinks(root, relative)?;
-    let parent = target.parent().unwrap_or(root);
-    hermes_fs::create_dir_all(parent, 0o700)?;
+    let parent = relative.parent().unwrap_or(Path::new(""));
+    let parent = home.create_directories(parent, 0o700)?;
+    let name = Path::new(relative.file_name().unwrap_or_default());
     if is_database(relative) {
         // Before the rename and on disk before it: an old log must never meet the new file.
-        for sidecar in hermes_store::sidecars(&target) {
-            hermes_fs::remove_file_if_present(&sidecar)?;
+        for sidecar in hermes_store::sidecars(name) {
+            parent.remove_file(&sidecar)?;
         }
-        hermes_fs::sync_dir(parent)?;
+        parent.sync()?;
     }
-    match hermes_fs::rename_unsynced(source, &target) {
+    match staging.rename_unsynced(relative, &parent, name) {
         Err(error) if error.io_kind() == Some(io::ErrorKind::CrossesDevices) => {
-            move_across(source, &target)
+            // A part of the home is a mount of its own.
+            let (source, meta) = staging.open_file(relative)?;
+            let mode = meta.permissions().mode() & 0o777;
+            parent.replace_file(source, &staging.path().join(relative), name, mode)?;
+            staging.remove_file(relative).map(drop)
         }
         other => other,
     }
-}
-
-/// A part of the root is a mount of its own: copy beside the target, then rename there.
-fn move_across(source: &Path, target: &Path) -> hermes_fs::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let beside: PathBuf = target.with_file_name(format!(".{name}.import.tmp"));
-    // Half a copy from an interrupted try.
-    hermes_fs::remove_file_if_present(&beside)?;
-    let mode = hermes_fs::symlink_metadata(source)?.permissions().mode() & 0o777;
-    hermes_fs::copy_file(source, &beside, mode)?;
-    hermes_fs::rename(&beside, target)?;
-    hermes_fs::remove_file(source)
 }
 
 #[cfg(test)]

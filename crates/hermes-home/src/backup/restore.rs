@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::Staging;
+use hermes_fs::{Directory, Staging};
 use zip::ZipArchive;
 
 use super::stage::{ImportStage, RestoreLimits, RestoreReport};
@@ -107,11 +107,12 @@ impl Restore {
         self.check_space(&root)?;
 
         let staging = Staging::begin(&root, "import")?;
+        let unpacked = Directory::open_own(staging.path())?;
         let stage = ImportStage {
             path: &self.path,
             prefix: self.prefix,
             root: &root,
-            staging: staging.path(),
+            staging: &unpacked,
             skip_databases: request.skip_databases,
             limits: request.limits,
         };

@@ -1,10 +1,11 @@
 //! The first half of an import: unpacking and checking, without touching anything of the home.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::fault;
+use hermes_fs::{Directory, fault};
 use zip::ZipArchive;
 use zip::read::ZipFile;
 
@@ -63,7 +64,7 @@ pub(super) struct ImportStage<'a> {
     /// The directory that holds everything in it.
     pub(super) prefix: &'a str,
     pub(super) root: &'a Path,
-    pub(super) staging: &'a Path,
+    pub(super) staging: &'a Directory,
     pub(super) skip_databases: bool,
     pub(super) limits: RestoreLimits,
 }
@@ -83,7 +84,7 @@ impl ImportStage<'_> {
         mut state: BackupProgress,
         progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<(ImportJournal, RestoreReport)> {
-        let mut journal = ImportJournal::new(self.staging);
+        let mut journal = ImportJournal::new(self.staging.path());
         let mut report = RestoreReport::default();
         let mut buffer = vec![0; 64 * 1024];
         for index in 0..archive.len() {
@@ -182,13 +183,13 @@ impl ImportStage<'_> {
         left: u64,
         buffer: &mut [u8],
     ) -> Result<std::result::Result<u64, String>> {
-        let target = self.staging.join(relative);
-        if let Some(parent) = target.parent()
-            && let Err(error) = hermes_fs::create_dir_all(parent, 0o700)
-        {
-            return conflict(error);
-        }
-        let mut file = match hermes_fs::create_new(&target, 0o600) {
+        let target = self.staging.path().join(relative);
+        let parent = relative.parent().unwrap_or(Path::new(""));
+        let created = self
+            .staging
+            .create_directories(parent, 0o700)
+            .and_then(|_| self.staging.create_file(relative, 0o600));
+        let mut file = match created {
             Ok(file) => file,
             Err(error) => return conflict(error),
         };
@@ -223,13 +224,13 @@ impl ImportStage<'_> {
                 .map_err(hermes_fs::Error::io("write", &target))?;
         };
         fault::point();
-        drop(file);
         let skip = skip.or_else(|| database_objection(relative, &target));
         if let Some(reason) = skip {
-            hermes_fs::remove_file(&target)?;
+            self.staging.remove_file(relative)?;
             return Ok(Err(reason));
         }
-        hermes_fs::set_mode(&target, mode(member, relative))?;
+        file.set_permissions(Permissions::from_mode(mode(member, relative)))
+            .map_err(hermes_fs::Error::io("set the mode of", &target))?;
         Ok(Ok(bytes))
     }
 }

@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hermes_home::backup::{Error, Restore, RestoreLimits, RestoreReport, RestoreRequest};
 use pretty_assertions::assert_eq;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use zip::write::SimpleFileOptions;
 
 use crate::steps::back_up;
@@ -414,4 +416,41 @@ fn a_directory_that_cannot_be_written_costs_its_files_only() {
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o700)).unwrap();
     assert_eq!((report.restored, report.skipped.len()), (1, 2));
     assert_eq!(std::fs::read(locked.join("a")).unwrap(), b"old");
+}
+
+#[test]
+fn restoring_never_leaves_the_home_while_a_directory_turns_into_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let zip = dir.path().join("b.zip");
+    let names: Vec<String> = (0..100).map(|n| format!("skills/s{n}/SKILL.md")).collect();
+    let mut members: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b"x"[..])).collect();
+    members.push(("config.yaml", b"a: 1\n"));
+    write_zip(&zip, &members);
+    let root = dir.path().join("root");
+    let outside = dir.path().join("outside");
+    let link = root.join(".link");
+    for made in [&root, &outside, &root.join("skills")] {
+        std::fs::create_dir(made).unwrap();
+    }
+    symlink(&outside, &link).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let swap = RenameFlags::EXCHANGE;
+                let skills = root.join("skills");
+                let _: rustix::io::Result<()> = renameat_with(CWD, &skills, CWD, &link, swap);
+            }
+        });
+        for _ in 0..40 {
+            // Members that meet the link are skipped.
+            restore(&zip, &root).unwrap();
+            if std::fs::read_dir(&outside).unwrap().next().is_some() {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let escaped = std::fs::read_dir(&outside).unwrap().count();
+    assert_eq!(escaped, 0, "entries beside the home");
 }

@@ -1,6 +1,8 @@
 //! `approvals.deny`: patterns of commands that never run here.
 
-use crate::command::glob::{Case, matches};
+use std::borrow::Cow;
+
+use crate::command::glob::{Case, Pattern};
 use crate::command::normalise::KnownHomes;
 use crate::command::syntax::Analysis;
 
@@ -14,37 +16,34 @@ pub(super) fn denied_by<'p>(
     if patterns.is_empty() {
         return None;
     }
-    let mut subjects: Vec<String> = Vec::new();
-    let mut add = |text: String| {
-        let folded = homes.fold_text(&text).into_owned();
-        if folded != text {
-            subjects.push(folded);
-        }
-        subjects.push(text);
-    };
-    add(analysis.raw.trim().to_owned());
+    let mut subjects = vec![Cow::Borrowed(analysis.raw.trim())];
     if analysis.normalised != analysis.raw {
-        add(analysis.normalised.trim().to_owned());
+        subjects.push(Cow::Borrowed(analysis.normalised.trim()));
     }
     for command in &analysis.script.commands {
         if command.words.is_empty() {
             continue;
         }
-        let full = command.render(false);
-        let short = command.render(true);
-        if short != full {
-            add(short);
+        if command.is_named_by_path() {
+            subjects.push(Cow::Owned(command.render(true)));
         }
-        add(full);
+        subjects.push(Cow::Owned(command.render(false)));
     }
+    let folded = subjects
+        .iter()
+        .filter_map(|text| match homes.fold_text(text) {
+            Cow::Owned(folded) => Some(Cow::Owned(folded)),
+            Cow::Borrowed(_) => None,
+        });
+    let folded: Vec<Cow<'_, str>> = folded.collect();
+    subjects.extend(folded);
     patterns
         .iter()
         .map(|pattern| pattern.trim())
         .filter(|pattern| !pattern.is_empty())
         .find(|pattern| {
-            subjects
-                .iter()
-                .any(|subject| matches(pattern, subject, Case::Insensitive))
+            let pattern = Pattern::new(pattern, Case::Insensitive);
+            subjects.iter().any(|subject| pattern.matches(subject))
         })
 }
 

@@ -3,6 +3,8 @@
 //! Knows `*`, `?` and `[…]`; `*` crosses everything, newlines and slashes included, because the
 //! subjects are command lines and not paths.
 
+use std::str::Chars;
+
 /// Whether letters of different case count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
@@ -17,32 +19,49 @@ pub(crate) fn is_glob(text: &str) -> bool {
 
 /// Whether the whole text matches the pattern.
 pub(crate) fn matches(pattern: &str, text: &str, case: Case) -> bool {
-    let pattern = compile(pattern, case);
-    let text: Vec<char> = text.chars().map(|c| cased(c, case)).collect();
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    loop {
-        match (pattern.get(p), text.get(t)) {
-            (Some(Part::Star), _) => {
-                retry = Some((p + 1, t));
-                p += 1;
-                continue;
+    Pattern::new(pattern, case).matches(text)
+}
+
+/// A pattern taken apart, for those who have many texts for it.
+pub(crate) struct Pattern {
+    parts: Vec<Part>,
+    case: Case,
+}
+
+impl Pattern {
+    pub(crate) fn new(pattern: &str, case: Case) -> Self {
+        let parts = compile(pattern, case);
+        Self { parts, case }
+    }
+
+    /// Whether it matches the whole text.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        let mut parts = self.parts.as_slice();
+        let mut chars = text.chars();
+        // Behind the last star: the parts, and the text they were tried on.
+        let mut retry: Option<(&[Part], Chars<'_>)> = None;
+        loop {
+            let mut behind = chars.clone();
+            match (parts.split_first(), behind.next()) {
+                (Some((Part::Star, rest)), _) => {
+                    retry = Some((rest, chars.clone()));
+                    parts = rest;
+                    continue;
+                }
+                (Some((part, rest)), Some(c)) if part.accepts(cased(c, self.case)) => {
+                    (parts, chars) = (rest, behind);
+                    continue;
+                }
+                (None, None) => return true,
+                _ => {}
             }
-            (Some(part), Some(&c)) if part.accepts(c) => {
-                p += 1;
-                t += 1;
-                continue;
+            let Some((after_star, from)) = &mut retry else {
+                return false;
+            };
+            if from.next().is_none() {
+                return false;
             }
-            (None, None) => return true,
-            _ => {}
-        }
-        match retry {
-            Some((after_star, from)) if from < text.len() => {
-                retry = Some((after_star, from + 1));
-                p = after_star;
-                t = from + 1;
-            }
-            _ => return false,
+            (parts, chars) = (after_star, from.clone());
         }
     }
 }
@@ -73,6 +92,7 @@ impl Part {
 fn cased(c: char, case: Case) -> char {
     match case {
         // One character for one, so that positions stay comparable.
+        Case::Insensitive if c.is_ascii() => c.to_ascii_lowercase(),
         Case::Insensitive => c.to_lowercase().next().unwrap_or(c),
         Case::Sensitive => c,
     }

@@ -1,6 +1,6 @@
 //! What a picker knows: its rows, which of them a typed text leaves, and which one is marked. Pure.
 
-use super::cut;
+use super::{cut, visible};
 
 /// A row to choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,9 @@ impl<'a> PickList<'a> {
             .min(width / 2);
         let mut lines = Vec::new();
         if !self.filter.is_empty() {
-            lines.push((cut(&format!("  Filter: {}", self.filter), width), false));
+            // What was typed may have been pasted.
+            let filter = format!("  Filter: {}", visible(&self.filter));
+            lines.push((cut(&filter, width), false));
         }
         let shown = self.left.iter().enumerate().skip(self.top).take(rows);
         for (position, at) in shown {

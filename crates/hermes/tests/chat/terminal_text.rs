@@ -222,6 +222,58 @@ fn models_to_choose_from_are_shown_harmless() {
     is_harmless("model", &running.wait().stdout);
 }
 
+/// What the picker itself orders: the cursor away and back, lines up, the rest cleared, bold.
+fn without_orders_of_the_picker(shown: &str) -> String {
+    let mut rest = shown.to_owned();
+    for own in ["?25l", "?25h", "1G", "J", "1m", "0m"] {
+        rest = rest.replace(&format!("\u{1b}[{own}"), "");
+    }
+    for lines in 1..=20 {
+        rest = rest.replace(&format!("\u{1b}[{lines}A"), "");
+    }
+    rest
+}
+
+#[test]
+fn picker_at_a_full_terminal_shows_hostile_models_harmless() {
+    const TURNED: &str = "a-\u{202e}lived\u{2066}\u{200f}";
+    let (world, _) = prepared();
+    world
+        .home
+        .run(["config", "set", "model.default", HOSTILE])
+        .succeeds();
+    let listed = json!({"data": [{"id": HOSTILE}, {"id": TURNED}, {"id": "b-plain"}]});
+    let server = ModelServer::always(ScriptedAnswer::text("x"))
+        .with("/v1/models", ScriptedAnswer::status(200, &listed))
+        .with(
+            "/api/v1/models",
+            ScriptedAnswer::status(200, &json!({"models": []})),
+        );
+    let mut running = world
+        .hermes(&["model"])
+        .env("TERM", "xterm-256color")
+        .env("NO_COLOR", "1")
+        .env("OLLAMA_HOST", "127.0.0.1:1")
+        .env("LM_BASE_URL", server.base_url())
+        .start_at_terminal();
+    running.wait_for("LM Studio here");
+    running.wait_for("Esc goes back");
+    running.press("\r");
+    running.wait_for("a-\\u{202e}lived\\u{2066}\\u{200f}");
+    running.wait_for("b-plain");
+    running.wait_for("Esc goes back");
+    // The filter is typed text, and shown again.
+    running.press("a-\u{9b}\u{202e}");
+    running.wait_for("Esc goes back");
+    running.press("\u{15}a-\r");
+    let outcome = running.wait();
+    let shown = &outcome.succeeds().stdout;
+    assert!(shown.contains("Model: a-\\u{202e}lived"), "{shown}");
+    is_harmless("model", &without_orders_of_the_picker(shown));
+    let config = world.home.run(["config", "get", "model.default"]);
+    assert_eq!(config.stdout, format!("{TURNED}\n"));
+}
+
 #[test]
 fn question_before_a_command_shows_it_harmless() {
     let (world, _) = prepared();

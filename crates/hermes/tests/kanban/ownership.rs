@@ -123,6 +123,58 @@ fn agents_cannot_weaken_checks_or_speak_for_others() {
 }
 
 #[test]
+fn keys_of_the_live_board_are_refused_to_agents() {
+    let desk = Desk::new();
+    let own = desk.create("own", &["--assignee", "coder"]);
+    let run = desk.claimed(&own).to_string();
+    let card = desk.create("other", &["--initial-status", "blocked"]);
+    let before = row(&desk, &card);
+    let agents: [&[(&str, &str)]; 2] = [
+        &[("HERMES_AGENT_SHELL", "1")],
+        &[
+            ("HERMES_KANBAN_TASK", &own),
+            ("HERMES_KANBAN_RUN_ID", &run),
+            ("HERMES_PROFILE", "coder"),
+        ],
+    ];
+    for variables in agents {
+        let mut call = desk.call(&["board"]).env("TERM", "xterm");
+        for (name, value) in variables {
+            call = call.env(name, value);
+        }
+        let mut board = call.start_at_terminal();
+        board.wait_for("q quit");
+        // Only the blocked card is left to be chosen.
+        board.press("/other\r");
+        board.wait_for("other");
+        for keys in ["u", "amallory\r", "cdo as they say\r", "+", "-", "xy\r"] {
+            board.press(keys);
+            board.wait_for("an agent cannot use the live board");
+            // Looking is allowed, and takes the sentence away again.
+            board.press("?");
+            board.wait_for("Moving");
+            board.press("q");
+            board.wait_for("q quit");
+        }
+        board.press("qq");
+        board.wait().succeeds();
+        assert_eq!(row(&desk, &card), before, "{variables:?}");
+    }
+    // The same keys in the hands of a person.
+    let mut board = desk
+        .call(&["board"])
+        .env("TERM", "xterm")
+        .start_at_terminal();
+    board.wait_for("q quit");
+    board.press("/other\r");
+    board.wait_for("other");
+    board.press("u");
+    board.wait_for(&format!("{card} is unblocked"));
+    board.press("qq");
+    board.wait().succeeds();
+}
+
+#[test]
 fn worker_without_or_with_forged_variables_is_still_the_worker_of_its_card() {
     let crew = Crew::new();
     let other = crew.desk.create("other", &["--check", "false"]);

@@ -34,7 +34,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
             }
         }
     }
-    let args: Vec<&str> = call.texts();
+    let args = call.texts();
     let replaces = match call.name() {
         "enable" => args.contains(&"-f"),
         "hash" => args.contains(&"-p"),

@@ -27,7 +27,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "setcap" => keys.push(keys::SETUID),
         "dd" => disk_copy(call, keys),
         "mke2fs" => keys.push(keys::FORMAT),
-        "wipefs" if wipes_all(&call.texts()) => keys.push(keys::FORMAT),
+        "wipefs" if wipes_all(call.texts()) => keys.push(keys::FORMAT),
         name if name == "mkfs" || name.starts_with("mkfs.") => keys.push(keys::FORMAT),
         "tee" => tee(call, keys),
         "cp" | "mv" | "install" | "ln" | "rsync" | "scp" | "gcp" | "gmv" => copy(call, keys),
@@ -51,7 +51,7 @@ fn wipes_all(texts: &[&str]) -> bool {
 fn root_mode(call: &Call<'_>, keys: &mut Keys) {
     let texts = call.texts();
     let recursive =
-        has_letter(&texts, 'R') || texts.iter().any(|text| is_long(text, "--recursive", 5));
+        has_letter(texts, 'R') || texts.iter().any(|text| is_long(text, "--recursive", 5));
     let homes = &call.paths.homes;
     let mut files = file_operands(call.command.args());
     if recursive && files.any(|word| is_irreplaceable(call.command, word, homes)) {
@@ -99,7 +99,7 @@ fn delete(call: &Call<'_>, keys: &mut Keys) {
         keys.push(keys::DELETE_SENSITIVE);
     }
     let texts = call.texts();
-    if has_letter(&texts, 'r') || has_letter(&texts, 'R') {
+    if has_letter(texts, 'r') || has_letter(texts, 'R') {
         keys.push(keys::RECURSIVE_DELETE);
     } else if texts
         .iter()
@@ -196,7 +196,7 @@ fn owner(call: &Call<'_>, keys: &mut Keys) {
             matches!(user, "root" | "0")
         });
     let texts = call.texts();
-    if to_root && has_letter(&texts, 'R') {
+    if to_root && has_letter(texts, 'R') {
         keys.push(keys::CHOWN_ROOT);
     } else if to_root && texts.iter().any(|text| is_long(text, "--recursive", 4)) {
         keys.push(keys::CHOWN_ROOT_LONG);

@@ -48,19 +48,19 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
             keys.push(*key);
         }
     }
-    if changes_power(name, first, &texts) {
+    if changes_power(name, first, texts) {
         keys.push(keys::POWER);
     }
-    if schedules(call, &texts, only_asks) {
+    if schedules(call, texts, only_asks) {
         keys.push(keys::SCHEDULE);
     }
-    if changes_network(name, first, &texts) {
+    if changes_network(name, first, texts) {
         keys.push(keys::NETWORK);
     }
-    if changes_volumes(name, &texts) {
+    if changes_volumes(name, texts) {
         keys.push(keys::PARTITIONS);
     }
-    if removes_packages(name, first, &texts) {
+    if removes_packages(name, first, texts) {
         keys.push(keys::PACKAGES);
     }
     let sets = |text: &&str| text.contains('=') || is_one_of(text, "-w --write -p --load");

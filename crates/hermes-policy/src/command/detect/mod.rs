@@ -49,6 +49,7 @@ pub(crate) fn detect(analysis: &Analysis<'_>, paths: &KnownPaths) -> Vec<String>
             command,
             index,
             paths,
+            texts: command.texts().collect(),
         };
         files::rules(&call, &mut keys);
         outputs::rules(&call, &mut keys);
@@ -93,6 +94,8 @@ struct Call<'p> {
     command: &'p Command,
     index: usize,
     paths: &'p KnownPaths,
+    /// Values of the words behind the command word.
+    texts: Vec<&'p str>,
 }
 
 impl Call<'_> {
@@ -100,8 +103,8 @@ impl Call<'_> {
         self.command.name()
     }
 
-    fn texts(&self) -> Vec<&str> {
-        self.command.texts().collect()
+    fn texts(&self) -> &[&str] {
+        &self.texts
     }
 }
 

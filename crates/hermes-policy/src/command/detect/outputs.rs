@@ -57,7 +57,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "ssh-keygen" => {
             let texts = call.texts();
             let reads = ['l', 'y', 'F', 'B', 'r', 'Q', 'Y', 'e'];
-            let changes = !reads.iter().any(|&letter| has_letter(&texts, letter));
+            let changes = !reads.iter().any(|&letter| has_letter(texts, letter));
             let file = args.iter().position(|word| word.text == "-f");
             let file = file.and_then(|at| args.get(at + 1));
             if let Some(file) = file.filter(|_| changes) {
@@ -153,7 +153,7 @@ fn fetched_by_name(call: &Call<'_>, keys: &mut Keys) {
         (value("-P", "--directory-prefix"), true)
     } else {
         let remote_name =
-            has_letter(&texts, 'O') || texts.iter().any(|text| text.starts_with("--remote-name"));
+            has_letter(texts, 'O') || texts.iter().any(|text| text.starts_with("--remote-name"));
         (value("--output-dir", "--output-dir"), remote_name)
     };
     if let Some(directory) = &directory {
@@ -177,19 +177,19 @@ fn unpacked(call: &Call<'_>, keys: &mut Keys) {
     let args = call.command.args();
     let texts = call.texts();
     let (option, long, unpacks) = match call.name() {
-        "unzip" => ("-d", "--directory", !has_letter(&texts, 'l')),
+        "unzip" => ("-d", "--directory", !has_letter(texts, 'l')),
         "7z" => (
             "-o",
             "-o",
             texts.first().is_some_and(|verb| matches!(*verb, "x" | "e")),
         ),
-        "cpio" => ("-D", "--directory", has_letter(&texts, 'i')),
-        "pax" => ("-d", "-d", has_letter(&texts, 'r')),
+        "cpio" => ("-D", "--directory", has_letter(texts, 'i')),
+        "pax" => ("-d", "-d", has_letter(texts, 'r')),
         _ => {
             let first = texts
                 .first()
                 .is_some_and(|text| !text.starts_with("--") && text.contains('x'));
-            let any = has_letter(&texts, 'x')
+            let any = has_letter(texts, 'x')
                 || texts
                     .iter()
                     .any(|text| matches!(*text, "--extract" | "--get"));
@@ -226,7 +226,7 @@ fn unpacked(call: &Call<'_>, keys: &mut Keys) {
         written(call, &directory, keys);
     }
     let cluster = |text: &&str| !text.starts_with('-') && text.contains('x') && text.contains('P');
-    let absolute = has_letter(&texts, 'P')
+    let absolute = has_letter(texts, 'P')
         || texts.first().is_some_and(cluster)
         || texts
             .iter()

@@ -114,7 +114,7 @@ fn killall(call: &Call<'_>, keys: &mut Keys) {
     }
     let texts = call.texts();
     let by_regex = texts.iter().any(|text| is_long(text, "--regexp", 3))
-        || has_letter(&texts, 'r') && !texts.iter().any(|text| text.starts_with("-SIG"));
+        || has_letter(texts, 'r') && !texts.iter().any(|text| text.starts_with("-SIG"));
     if by_regex {
         keys.push(keys::KILLALL_REGEX);
     }

@@ -17,7 +17,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     let has = |list: &str| texts.iter().any(|text| is_one_of(text, list));
     let deletes = match call.name() {
         "docker" | "podman" | "nerdctl" => {
-            containers(call, first, second, &texts, keys);
+            containers(call, first, second, texts, keys);
             false
         }
         "terraform" | "tofu" | "terragrunt" | "pulumi" | "cdk" | "cdktf" | "vagrant" | "packer"
@@ -51,7 +51,7 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "gsutil" | "s3cmd" | "rclone" | "mc" | "b2" | "azcopy" => {
             is_one_of(first, "rb purge delete del rmdirs")
                 || (is_one_of(first, "rm remove")
-                    && (has_letter(&texts, 'r') || has("--recursive --force")))
+                    && (has_letter(texts, 'r') || has("--recursive --force")))
         }
         "redis-cli" | "valkey-cli" => texts
             .iter()

@@ -10,7 +10,7 @@ use super::super::known_shell::KnownShell;
 use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
 use super::model::{Command, Reach, Script, StdinText, Via, Word, basename};
-use super::parse::parse;
+use super::parse::{parse, with_line_end};
 use super::programs::{self, ShellInput, is_shell};
 use super::scope::Scope;
 use super::substitution;
@@ -95,14 +95,16 @@ impl<'s> Reader<'s> {
                 continue;
             }
             let first = self.script.commands.len();
-            let tree = parse(&text);
+            let length = text.len();
+            let source = with_line_end(text);
+            let tree = parse(&source);
             self.script.unread |= tree.is_none();
             let broken = tree
                 .as_ref()
                 .is_none_or(|tree| tree.root_node().has_error());
             if let Some(tree) = &tree {
                 let mut walker = Walker {
-                    source: &text,
+                    source: &source,
                     scope: &mut self.scope,
                     script: &mut self.script,
                     template: &template,
@@ -126,7 +128,8 @@ impl<'s> Reader<'s> {
                 let carrier = template.carrier.map(|(index, _)| index);
                 self.script.unclear.extend(carrier);
             }
-            self.add_second_reading(&text, first, &template);
+            let text = source.get(..length).unwrap_or_default();
+            self.add_second_reading(text, first, &template);
         }
     }
 
@@ -153,21 +156,28 @@ impl<'s> Reader<'s> {
 
     /// Looks into every command not looked into yet.
     fn follow(&mut self) {
-        while let Some(command) = self.script.commands.get(self.done) {
-            let command = command.clone();
+        while let Some(command) = self.script.commands.get_mut(self.done) {
+            // Nothing that is looked up meanwhile is this command itself.
+            let command = std::mem::take(command);
             let index = self.done;
             self.done += 1;
-            if command.words.is_empty() {
-                continue;
+            if !command.words.is_empty() {
+                self.look_into(index, &command);
             }
-            if command.depth >= MAX_PAYLOAD_DEPTH {
-                self.script.unread |= programs::shell_text(&command).is_some();
-                continue;
+            if let Some(place) = self.script.commands.get_mut(index) {
+                *place = command;
             }
-            self.follow_words(index, &command);
-            self.follow_text(index, &command);
-            self.follow_name(index, &command);
         }
+    }
+
+    fn look_into(&mut self, index: usize, command: &Command) {
+        if command.depth >= MAX_PAYLOAD_DEPTH {
+            self.script.unread |= programs::shell_text(command).is_some();
+            return;
+        }
+        self.follow_words(index, command);
+        self.follow_text(index, command);
+        self.follow_name(index, command);
     }
 
     fn follow_words(&mut self, index: usize, command: &Command) {

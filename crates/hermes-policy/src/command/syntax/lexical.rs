@@ -161,6 +161,7 @@ impl Reader {
                 }
                 '&' if self.peek(0) == Some('>') => self.end_word(),
                 '|' | '&' => self.end_command(),
+                '<' | '>' if self.peek(0) == Some('&') => self.duplicate(),
                 '<' | '>' => self.end_word(),
                 '{' | '}'
                     if self.current.is_none()
@@ -254,6 +255,15 @@ impl Reader {
             }
             _ => self.push('$'),
         }
+    }
+
+    /// `2>&1`, `>&-`: descriptors, not words. `>&file` is a file like any other.
+    fn duplicate(&mut self) {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        self.current.take_if(|word| is_number(&word.text));
+        self.end_word();
+        self.at += 1;
+        self.take_while(|c| c.is_ascii_digit() || c == '-');
     }
 
     fn heredoc(&mut self) {

@@ -145,13 +145,28 @@ impl Command {
         self.args().iter().map(|word| word.text.as_str())
     }
 
+    /// Whether its command word names a directory too.
+    pub(crate) fn is_named_by_path(&self) -> bool {
+        let first = self.words.first();
+        first.is_some_and(|word| word.text.contains('/'))
+    }
+
     /// The command on one line, its word as written or as basename.
     pub(crate) fn render(&self, with_basename: bool) -> String {
-        let mut words: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
-        if let Some(first) = words.first_mut().filter(|_| with_basename) {
-            *first = basename(first);
+        let length = self.words.iter().map(|word| word.text.len() + 1).sum();
+        let mut line = String::with_capacity(length);
+        for (at, word) in self.words.iter().enumerate() {
+            if at > 0 {
+                line.push(' ');
+            }
+            let named = at == 0 && with_basename;
+            line.push_str(if named {
+                basename(&word.text)
+            } else {
+                &word.text
+            });
         }
-        words.join(" ")
+        line
     }
 }
 
@@ -267,7 +282,16 @@ pub(crate) fn file_operands(args: &[Word]) -> impl Iterator<Item = &Word> {
 
 /// Whether a word is one of those in a list with blanks between.
 pub(crate) fn is_one_of(text: &str, list: &str) -> bool {
-    list.split(' ').any(|word| word == text)
+    let (text, list) = (text.as_bytes(), list.as_bytes());
+    let Some(&first) = text.first() else {
+        return false;
+    };
+    // The rules look words up all the time, and most are in no list.
+    memchr::memchr_iter(first, list).any(|at| {
+        let is_start = at == 0 || list.get(at - 1) == Some(&b' ');
+        let end = at + text.len();
+        is_start && list.get(at..end) == Some(text) && matches!(list.get(end), None | Some(b' '))
+    })
 }
 
 /// Whether a word is a long option, perhaps shortened to no less than `fewest` characters.
@@ -278,8 +302,9 @@ pub(crate) fn is_long(text: &str, option: &str, fewest: usize) -> bool {
 
 /// The last part of a path.
 pub(crate) fn basename(path: &str) -> &str {
-    path.trim_end_matches('/')
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
+    let path = path.trim_end_matches('/');
+    match memchr::memrchr(b'/', path.as_bytes()) {
+        Some(at) => path.get(at + 1..).unwrap_or_default(),
+        None => path,
+    }
 }

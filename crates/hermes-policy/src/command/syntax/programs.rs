@@ -388,12 +388,13 @@ const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
 /// A program named by an option of a reading tool: `tool option`, and the program if it is known.
 pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String>)> {
     let name = command.name();
-    let options: Vec<&(&str, &str, usize)> = PROGRAM_OPTIONS
-        .iter()
-        .filter(|(tools, ..)| is_one_of(name, tools))
-        .collect();
-    if options.is_empty() {
-        return (name == "git").then(|| git_program(command)).flatten();
+    if name == "git" {
+        return git_program(command);
+    }
+    let options = PROGRAM_OPTIONS.iter();
+    let options = options.filter(|(tools, ..)| is_one_of(name, tools));
+    if command.args().is_empty() || options.clone().next().is_none() {
+        return None;
     }
     let mut previous_takes_value = false;
     for (at, word) in command.args().iter().enumerate() {
@@ -408,7 +409,7 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
             word.text.as_str(),
             "--sort" | "--sortr" | "-e" | "--regexp" | "-k" | "--key" | "-f" | "--file"
         );
-        for (_, option, fewest) in &options {
+        for (_, option, fewest) in options.clone() {
             let (written, joined) = match word.text.split_once('=') {
                 Some((written, value)) if option.starts_with("--") => (written, Some(value)),
                 _ => (word.text.as_str(), None),

@@ -420,3 +420,17 @@ fn parameters_of_calls_are_filled_in() {
         );
     }
 }
+
+#[test]
+fn copied_descriptors_are_neither_words_nor_commands() {
+    for text in [
+        "a -x 2>&1 | b",
+        "a -x >&2 | b",
+        "a -x 2>&- | b",
+        "a -x <&3 | b",
+    ] {
+        assert_eq!(rendered(text), ["a -x", "b"], "{text}");
+    }
+    // A file is one, and what is behind it is no other command's.
+    assert_eq!(rendered("a >&f x"), ["a x", "a f x"]);
+}

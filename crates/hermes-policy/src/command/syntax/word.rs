@@ -415,6 +415,26 @@ impl<'r> WordReader<'r, '_> {
         if self.pieces.is_empty() {
             return Vec::new();
         }
+        let is_pattern = |kind| matches!(kind, Kind::Bare | Kind::Split);
+        // Most words are one field as they stand.
+        if !braces && !splits {
+            let mut text = String::with_capacity(length + 2);
+            let mut kinds = self.pieces.iter().filter(|piece| !piece.text.is_empty());
+            if let Some(first) = kinds.next()
+                && first.kind == Kind::Quoted
+                && first.text.starts_with('~')
+            {
+                text.push_str("./");
+            }
+            for piece in &self.pieces {
+                text.push_str(&piece.text);
+            }
+            let glob = self
+                .pieces
+                .iter()
+                .any(|piece| is_pattern(piece.kind) && piece.text.contains(['*', '?', '[']));
+            return vec![word(text, glob)];
+        }
         let chars: Vec<(char, Kind)> = self
             .pieces
             .iter()
@@ -431,7 +451,6 @@ impl<'r> WordReader<'r, '_> {
             .iter()
             .flat_map(|field| split_field(field))
             .map(|field| {
-                let is_pattern = |kind| matches!(kind, Kind::Bare | Kind::Split);
                 let glob = field
                     .iter()
                     .any(|(c, kind)| is_pattern(*kind) && matches!(c, '*' | '?' | '['));
