@@ -123,8 +123,8 @@ class Terminal:
         """The time at which this was shown; `None` if it never is."""
         seen = b""
         deadline = time.perf_counter() + patience
-        while time.perf_counter() < deadline:
-            ready, _, _ = select.select([self.descriptor], [], [], 0.5)
+        while (left := deadline - time.perf_counter()) > 0:
+            ready, _, _ = select.select([self.descriptor], [], [], left)
             if not ready:
                 continue
             try:
