@@ -10,7 +10,7 @@ use super::client::{Client, NotStarted, Ready};
 use super::hello::Hello;
 use super::hunt::pids_of;
 use super::program::{arguments, loop_program};
-use super::record::{fields_of, find_end};
+use super::record::{Ended, fields_of};
 use super::transport::{Transport, TransportError};
 use crate::shell::ShellKind;
 use crate::shell::report::report_nonce;
@@ -38,6 +38,8 @@ pub(super) struct Channel {
     pub(super) chunk: Vec<u8>,
     /// The word behind which the loop says whether anything of the last command is left.
     asked: Option<String>,
+    /// When the last command had ended.
+    settled: Instant,
 }
 
 #[derive(Debug)]
@@ -95,6 +97,7 @@ impl Channel {
             control: opening.control,
             chunk: opening.chunk,
             asked: None,
+            settled: Instant::now(),
         };
         if is_guarded {
             let pid = channel.hello.pid;
@@ -136,6 +139,11 @@ impl Channel {
         self.client.send(line.as_bytes());
     }
 
+    /// Tells the guard something together with the next request.
+    pub(super) fn tell_guard(&mut self, line: &str) {
+        self.client.put_off(line.as_bytes());
+    }
+
     /// The answer of the guard to the question `id`, if it has come.
     pub(super) fn guards_answer(&mut self, id: u64) -> Option<Vec<u32>> {
         let (fields, range) = fields_of(&self.control, &self.key, "pids", 1)?;
@@ -149,10 +157,17 @@ impl Channel {
         self.control.extend_from_slice(bytes);
     }
 
-    /// Asks the loop whether anything of the command with this pid is left. The answer is waited
-    /// for when the channel is used again. A command that took long may have used up all numbers, so
-    /// that what it left can have any.
-    pub(super) fn ask_for_rest(&mut self, pid: u32, took: Duration) {
+    /// The command with this pid has ended. Asks the loop whether anything of it is left, unless that
+    /// is known; the answer is waited for when the channel is used again. A command that took long may
+    /// have used up all numbers, so that what it left can have any. What the loop says by itself
+    /// counts from the command before.
+    pub(super) fn settle(&mut self, pid: u32, took: Duration, left_nothing: bool) {
+        let now = Instant::now();
+        let since = now.duration_since(std::mem::replace(&mut self.settled, now));
+        if left_nothing && since < SHORT {
+            self.control.clear();
+            return;
+        }
         let first = if took < SHORT { pid } else { 0 };
         let nonce = report_nonce();
         self.control.clear();
@@ -190,7 +205,7 @@ impl Channel {
                 return false;
             }
             // A shell that waited and ended has taken its number with it.
-            if find_end(&self.control, &format!("{}{}", self.end, self.next)).is_some() {
+            if Ended::find(&self.control, &format!("{}{}", self.end, self.next)).is_some() {
                 return false;
             }
             let Some(nonce) = &self.asked else {
@@ -289,3 +304,7 @@ impl Opening {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "channel_tests.rs"]
+mod tests;

@@ -122,6 +122,11 @@ impl Client {
         ready.is_ok_and(|ready| ready.exit)
     }
 
+    /// Keeps bytes for the next [`Client::send`], to go out in one piece with those.
+    pub(super) fn put_off(&mut self, bytes: &[u8]) {
+        self.unsent.extend_from_slice(bytes);
+    }
+
     /// Writes what goes without waiting and keeps the rest for [`Client::push`].
     pub(super) fn send(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);

@@ -12,7 +12,7 @@ use super::channel::Channel;
 use super::client::Ready;
 use super::hunt::{Hunt, Killed, Unreachable};
 use super::marked_output::MarkedOutput;
-use super::record::{Started, find_end};
+use super::record::{Ended, Started};
 use super::request::{Execution, Nonces};
 use crate::shell::report;
 
@@ -47,6 +47,8 @@ pub(super) struct Known {
     pub(super) report: Vec<u8>,
     /// Its exit status, 128 + n for signal n.
     pub(super) status: Option<i32>,
+    /// Whether no process is there that was started since the command before it.
+    pub(super) left_nothing: bool,
     pub(super) is_complete: bool,
 }
 
@@ -258,11 +260,12 @@ impl<'a> Conversation<'a> {
                 known.started = Some(started);
             }
         }
-        if let Some((status, range)) = find_end(control, &self.end) {
+        if let Some((ended, range)) = Ended::find(control, &self.end) {
             let rest = control.split_off(range.end);
             control.truncate(range.start);
             known.report = std::mem::replace(control, rest);
-            known.status = Some(status);
+            known.status = Some(ended.status);
+            known.left_nothing = ended.left_nothing;
         } else if control.len() > report::LONGEST {
             // Too long to be believed; the end record is still to come.
             let gone = control.len() - 1024;

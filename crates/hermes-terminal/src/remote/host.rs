@@ -194,7 +194,7 @@ impl RemoteHost {
     fn tell_mark(&self, channel: &mut Channel, mark: u64) {
         let pid = channel.hello.pid;
         if channel.is_guarded {
-            channel.ask_guard(&mark_line(pid, mark));
+            channel.tell_guard(&mark_line(pid, mark));
         } else {
             self.control.mark(pid, mark);
         }
@@ -385,7 +385,8 @@ impl RemoteHost {
         if let Some(started) = &known.started
             && started.launcher.is_none()
         {
-            loan.channel.ask_for_rest(started.pid, executed.took);
+            loan.channel
+                .settle(started.pid, executed.took, known.left_nothing);
         }
         if let Some(unwanted) = self.pool.give_back(loan.channel, slot) {
             self.close(unwanted);

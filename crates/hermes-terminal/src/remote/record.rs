@@ -65,12 +65,25 @@ impl Started {
     }
 }
 
-/// The status in a loop's end record.
-pub(super) fn find_end(bytes: &[u8], nonce: &str) -> Option<(i32, Range<usize>)> {
-    let (fields, range) = fields_of(bytes, nonce, "end", 1)?;
-    let [status] = fields.try_into().ok()?;
-    let status: &[u8] = status;
-    Some((std::str::from_utf8(status).ok()?.parse().ok()?, range))
+/// What a loop says when a command has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) status: i32,
+    /// Whether no process is there that was started since the command before it.
+    pub(super) left_nothing: bool,
+}
+
+impl Ended {
+    pub(super) fn find(bytes: &[u8], nonce: &str) -> Option<(Self, Range<usize>)> {
+        let (fields, range) = fields_of(bytes, nonce, "end", 2)?;
+        let [status, rest] = fields.try_into().ok()?;
+        let status: &[u8] = status;
+        let ended = Self {
+            status: std::str::from_utf8(status).ok()?.parse().ok()?,
+            left_nothing: rest == b"idle",
+        };
+        Some((ended, range))
+    }
 }
 
 #[cfg(test)]
@@ -98,8 +111,15 @@ mod tests {
             assert_eq!(Started::find(&bytes[..end], "nA"), None, "{end}");
         }
         assert_eq!(Started::find(bytes, "nB"), None);
-        assert_eq!(find_end(b"\0nE\0end\x00137\0", "nE").unwrap().0, 137);
-        assert_eq!(find_end(b"\0nE\0end\0many\0", "nE"), None);
+        let ended = |status, left_nothing| Ended {
+            status,
+            left_nothing,
+        };
+        let end = |bytes: &[u8]| Ended::find(bytes, "nE").map(|(ended, _)| ended);
+        assert_eq!(end(b"\0nE\0end\x00137\0\0"), Some(ended(137, false)));
+        assert_eq!(end(b"\0nE\0end\x000\0idle\0"), Some(ended(0, true)));
+        assert_eq!(end(b"\0nE\0end\x000\0id"), None);
+        assert_eq!(end(b"\0nE\0end\0many\0\0"), None);
     }
 
     proptest! {
@@ -108,7 +128,7 @@ mod tests {
             let mut bytes = bytes;
             bytes.splice(0..0, b"\0n\0start\0".iter().copied());
             Started::find(&bytes, "n");
-            find_end(&bytes, "n");
+            Ended::find(&bytes, "n");
         }
     }
 }

@@ -18,6 +18,11 @@ use crate::shell::quoting::quote;
 
 /// `_h_k` is the word before each request, `_h_z` with a number the word that ends the command of that
 /// number. Variables of the loop have names nobody exports: an exported one would reach every command.
+///
+/// The end of a command is told together with whether anything can be left of it. Nothing can if no
+/// process is there that was started since the command before it ended; `_h_t` is the last number given
+/// out by then. Where that is not known, or does not count a process that was just started (some tell
+/// a number of some seconds ago), nothing is said.
 const LOOP: &str = r#"exec @control@>&2 2>/dev/null
 IFS=' ' read -r _h_k _h_z || exit 0
 _h_p=@prologue@
@@ -36,11 +41,26 @@ printf '\0%s\0' "$HOME"
 printf '\0%s\0' "$_h_k"
 } >&@control@
 _h_c=0
+_h_v=/proc/loadavg
+: &
+read -r _h_d _h_d _h_d _h_d _h_t <"$_h_v"
+if [ "$_h_t" -lt $! ]; then _h_v=/dev/null; fi
+wait $!
 while :; do
 $_h_a @shell@ @plain@ -c "$_h_r" @name@ "$_h_k" "$_h_c" "$_h_p" "$_h_l" @requests@<&0 0</dev/null 2>/dev/null
 _h_s=$?
+_h_o=$_h_t
+read -r _h_d _h_d _h_d _h_d _h_t <"$_h_v"
+_h_f=
+if [ "$_h_o" -gt 0 ] && [ "$_h_t" -ge "$_h_o" ] && [ "$((_h_t-_h_o))" -lt 50 ]; then
+_h_f=idle
+while [ "$_h_o" -lt "$_h_t" ]; do
+_h_o=$((_h_o+1))
+if [ -e "/proc/$_h_o" ]; then _h_f=; break; fi
+done
+fi
 printf %s%se "$_h_z" "$_h_c"
-printf '\0%s%s\0end\0%s\0' "$_h_z" "$_h_c" "$_h_s" >&@control@
+printf '\0%s%s\0end\0%s\0%s\0' "$_h_z" "$_h_c" "$_h_s" "$_h_f" >&@control@
 _h_c=$((_h_c+1))
 done
 "#;
