@@ -10,7 +10,7 @@ use hermes_providers::StreamEvent;
 use serde_json::Value;
 
 use crate::question::Question;
-use crate::setup::{Facts, Job, PastMessage, TurnEnd};
+use crate::setup::{Facts, Job, PastMessage, TurnEnd, Typed};
 
 /// An event for the screen.
 pub(crate) enum Event {
@@ -43,10 +43,17 @@ pub(crate) enum Event {
     Asked(Question),
     /// Messages from before this program was started.
     Past(Vec<PastMessage>),
+    /// The person's messages, to edit one of them.
+    Messages(Vec<String>),
     /// A job that had the terminal is done; the text to go on with, if it gives one.
     JobDone(Option<String>),
     /// The same, and a turn with this message follows.
     JobTurn(String),
+    /// What was typed in earlier sessions and contains the words of a search.
+    Found {
+        query: String,
+        messages: Vec<Typed>,
+    },
     /// The files for completions are known.
     FilesListed,
     /// The interface ends.

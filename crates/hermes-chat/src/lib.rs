@@ -27,7 +27,8 @@ use hermes_runtime::Person;
 pub use events::ChatObserver;
 pub use overlay::{Choice, choose};
 pub use setup::{
-    BusyMode, CommandName, Facts, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
+    BusyMode, CommandName, Facts, FindTyped, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
+    Typed,
 };
 pub use terminal::restore_terminal;
 
@@ -99,6 +100,11 @@ impl Chat {
     /// The messages of the conversation, for the transcript.
     pub fn set_past(&self, messages: Vec<PastMessage>) {
         self.exchange.send(Event::Past(messages));
+    }
+
+    /// Lets the person choose which of their messages to edit.
+    pub fn offer_messages(&self, messages: Vec<String>) {
+        self.exchange.send(Event::Messages(messages));
     }
 
     /// Shows a line of the program.

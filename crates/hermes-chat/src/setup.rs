@@ -32,6 +32,17 @@ pub struct CommandName {
     pub help: String,
 }
 
+/// A message that was typed before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed {
+    /// Seconds since 1970.
+    pub at: f64,
+    pub text: String,
+}
+
+/// Finds messages of earlier sessions that contain all the words, newest first, at most so many.
+pub type FindTyped = dyn Fn(&[String], usize) -> Vec<Typed> + Send + Sync;
+
 /// How the terminal is used.
 #[derive(Debug, Clone, Copy)]
 #[expect(
@@ -64,6 +75,8 @@ pub struct Setup {
     pub commands: Vec<CommandName>,
     /// File of what was typed before.
     pub history: PathBuf,
+    /// What was typed in other sessions, also elsewhere than here.
+    pub typed_before: Arc<FindTyped>,
     /// Ends the running turn when it is raised.
     pub interrupt: Arc<Wake>,
     /// Whether the program has been asked to end.
@@ -88,6 +101,8 @@ pub struct Facts {
     pub steering: Option<Arc<Steering>>,
     /// Counts the background processes that run.
     pub processes: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
+    /// The last lines, at most so many, of the command that runs.
+    pub live_output: Option<Arc<dyn Fn(usize) -> Vec<String> + Send + Sync>>,
 }
 
 /// How a turn ended.
@@ -128,8 +143,10 @@ pub enum Job {
     Shell(String),
     /// The text in an editor. The terminal is its own until it is done.
     Edit(String),
-    /// Takes back so many messages of the person, and everything after them.
-    Rewind(usize),
+    /// The list of the person's messages, to edit one: [`crate::Chat::offer_messages`].
+    ListMessages,
+    /// Goes on in a copy of the session that ends before this message of that list.
+    Fork(usize),
     /// The end of the conversation.
     Quit,
 }

@@ -77,6 +77,7 @@ impl App {
             }
             Event::Asked(question) => self.questions.push_back(QuestionView::new(question)),
             Event::Past(messages) => self.past(messages),
+            Event::Messages(messages) => self.choose_message(&messages),
             Event::JobDone(text) => {
                 self.holder = Holder::Screen;
                 if let Some(text) = text {
@@ -92,6 +93,7 @@ impl App {
                 self.remember(Entry::Person(message));
                 self.begin_turn();
             }
+            Event::Found { query, messages } => self.found(&query, messages),
             Event::FilesListed => self.refresh_popup(),
             Event::End => self.is_over = true,
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::state::{App, Entry, Turn};
-use crate::cells::{duration, todo_rows};
+use crate::cells::{ToolCell, duration, todo_rows};
 use crate::draw::{Cursor, Frame, Line, Span, clip, wrap};
 use crate::markdown::MarkdownStream;
 use crate::overlay::Overlay;
@@ -12,6 +12,8 @@ use crate::overlay::Overlay;
 pub(super) const SPIN: Duration = Duration::from_millis(120);
 /// Rows of reasoning that are shown.
 const REASONING_ROWS: usize = 3;
+/// Lines of a running command that are shown.
+const LIVE_LINES: usize = 4;
 /// How old a count of background processes may be.
 const COUNT_AGE: Duration = Duration::from_secs(1);
 /// Messages that wait and are shown.
@@ -91,6 +93,20 @@ impl App {
         rows
     }
 
+    /// What a running command has printed last: a few lines, or half a screen when unfolded.
+    fn live_output(&self, cell: &ToolCell) -> Vec<String> {
+        let rows = usize::from(self.size.rows);
+        let most = if self.is_unfolded {
+            rows / 2
+        } else {
+            LIVE_LINES.min(rows / 4)
+        };
+        match &self.facts.live_output {
+            Some(last_lines) if cell.is_watched() => last_lines(most),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
     /// Calls, the todo list, waits, and messages that wait.
     fn running(&self, turn: &Turn) -> Vec<Line> {
         let (palette, glyphs, width) = (self.palette, self.glyphs, self.width());
@@ -99,7 +115,8 @@ impl App {
         let spinner = glyphs.spinner.get(step).copied().unwrap_or("*");
         let mut rows = todo_rows(&turn.todos, width, palette, glyphs);
         for cell in &turn.cells {
-            rows.extend(cell.running(spinner, width, palette, glyphs));
+            let output = self.live_output(cell);
+            rows.extend(cell.running(spinner, &output, width, palette, glyphs));
         }
         if turn.cells.is_empty() || turn.waiting.is_some() || turn.progress.is_some() {
             let text = phase(turn);

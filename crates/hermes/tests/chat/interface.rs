@@ -24,6 +24,15 @@ fn last_said(world: &World) -> String {
     last.unwrap()["content"].as_str().unwrap().to_owned()
 }
 
+/// What the person has said in the conversation, as the model was last told.
+fn all_said(world: &World) -> Vec<String> {
+    messages(world.bodies().last().unwrap())
+        .iter()
+        .filter(|message| message["role"] == "user")
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 /// Nothing that a terminal would answer: no position, no attributes, no colours, no version.
 fn assert_asks_nothing(screen: &OnScreen) {
     let text = String::from_utf8_lossy(&screen.bytes()).into_owned();
@@ -432,6 +441,36 @@ fn history_is_searched_across_sessions() {
 }
 
 #[test]
+fn history_search_finds_what_was_typed_elsewhere_once_and_newest_first() {
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("noted")));
+    // None of these is in the history file of the terminal.
+    for text in [
+        "parse the dates",
+        "parse the logs",
+        "parse the dates",
+        "unrelated",
+    ] {
+        world.ask(text).succeeds();
+    }
+    let mut screen = started(&world, &[]);
+    screen.press("\u{12}");
+    screen.wait_for("unrelated");
+    screen.press("parse");
+    screen.wait_without("unrelated");
+    screen.wait_for("parse the logs");
+    let rows = screen.rows();
+    let found: Vec<&String> = rows
+        .iter()
+        .filter(|row| row.contains("parse the"))
+        .collect();
+    assert_eq!(found, ["❯ parse the dates", "  parse the logs"]);
+    screen.press("\u{1b}[B\r");
+    screen.wait_for("❯ parse the logs");
+    screen.press("\u{15}\u{12}never typed");
+    screen.wait_for("nothing found");
+}
+
+#[test]
 fn shell_command_runs_at_the_terminal_and_is_not_sent() {
     let world = World::answering([ScriptedAnswer::text("hi")]);
     let mut screen = started(&world, &[]);
@@ -460,27 +499,91 @@ fn editor_changes_the_text() {
 }
 
 #[test]
-fn escape_twice_takes_a_message_back_for_another_try() {
-    let world = World::answering(["one", "two", "three"].map(ScriptedAnswer::text));
+fn escape_twice_edits_a_message_in_a_fork_and_the_session_stays() {
+    let world = World::answering(["one", "two", "three", "four"].map(ScriptedAnswer::text));
     let mut screen = started(&world, &[]);
+    for (text, answer) in [("first", "  one"), ("second", "  two")] {
+        screen.press(&format!("{text}\r"));
+        screen.wait_for(answer);
+        screen.wait_without("Ctrl-C interrupts");
+    }
+    screen.press("\u{1b}\u{1b}");
+    screen.wait_for("Edit an earlier message");
+    screen.press("\r");
+    screen.wait_for("stays as it is");
+    screen.wait_for("❯ second");
+    screen.press(" again\r");
+    screen.wait_for("  three");
+    assert_eq!(all_said(&world), ["first", "second again"]);
+    screen.press("\u{4}");
+    screen.wait().succeeds();
+    let listed = world.home.run(["sessions", "list", "--json"]);
+    let sessions = listed.succeeds().json();
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    let old = sessions
+        .iter()
+        .map(|session| session["id"].as_str().unwrap())
+        .find(|id| {
+            let stored = world.stored(id);
+            stored.len() == 4 && stored.iter().all(|row| row["content"] != "second again")
+        });
+    let old = old.unwrap_or_else(|| panic!("the session is not whole: {sessions:?}"));
+    let mut screen = started(&world, &["--resume", old]);
+    screen.press("third\r");
+    screen.wait_for("  four");
+    assert_eq!(all_said(&world), ["first", "second", "third"]);
+}
+
+#[test]
+fn first_message_is_edited_in_an_empty_fork() {
+    let world = World::answering(["one", "two"].map(ScriptedAnswer::text));
+    let mut screen = started(&world, &[]);
+    screen.press("\u{1b}\u{1b}");
+    screen.wait_for("There are no messages to edit yet");
     screen.press("first\r");
     screen.wait_for("  one");
-    screen.press("second\r");
-    screen.wait_for("  two");
     screen.wait_without("Ctrl-C interrupts");
     screen.press("\u{1b}\u{1b}");
     screen.wait_for("Edit an earlier message");
     screen.press("\r");
-    screen.wait_for("Took back the last 1 message");
-    screen.wait_for("❯ second");
-    screen.press(" again\r");
-    screen.wait_for("  three");
-    let said: Vec<String> = messages(world.bodies().last().unwrap())
-        .iter()
-        .filter(|message| message["role"] == "user")
-        .map(|message| message["content"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(said, ["first", "second again"]);
+    screen.wait_for("❯ first");
+    screen.press(" anew\r");
+    screen.wait_for("  two");
+    assert_eq!(all_said(&world), ["first anew"]);
+}
+
+#[test]
+fn running_command_shows_its_last_lines_and_leaves_one() {
+    let script = "for n in $(seq 1 30); do echo line-$n; done; printf 'key half-%s' secret; \
+        while [ ! -e go-on ]; do sleep 0.05; done; echo over";
+    let world = World::answering([
+        ScriptedAnswer::call("terminal", &json!({"command": script})),
+        ScriptedAnswer::text("all done"),
+    ]);
+    let mut screen = started(&world, &["--yolo"]);
+    screen.press("go\r");
+    screen.wait_for("    line-30");
+    screen.wait_for("    key");
+    let shown = screen.rows().join("\n");
+    assert!(
+        shown.contains("line-28") && !shown.contains("line-26"),
+        "{shown}"
+    );
+    // A word that is not whole yet may be a secret.
+    assert!(!shown.contains("half-secret"), "{shown}");
+    screen.press("\u{f}");
+    screen.wait_for("    line-21");
+    screen.press("\u{f}");
+    screen.wait_without("    line-21");
+    std::fs::write(world.home.user_home().join("go-on"), "").unwrap();
+    screen.wait_for("all done");
+    let all = screen.all_rows();
+    assert!(!all.iter().any(|row| row.contains("    line-")), "{all:?}");
+    assert!(
+        all.iter().any(|row| row.starts_with("✓ Run for n in")),
+        "{all:?}"
+    );
 }
 
 #[test]

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use hermes_agent::{ExitReason, TurnInput, TurnOutcome, TurnResult};
 use hermes_chat::{
-    BusyMode, Chat, CommandName, Facts, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
+    BusyMode, Chat, CommandName, Facts, FindTyped, Job, Look, PastMessage, PasteLimits, Setup,
+    TurnEnd, Typed,
 };
 use hermes_config::settings::Layer;
 use hermes_config::{Config, Environment, vars};
 use hermes_proc::{ChildSpec, find_on_path};
-use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image};
+use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image, typed_part};
 use hermes_session::{MessageRole, SessionStore};
 use hermes_terminal::SessionKey;
 use serde_json::Value;
@@ -126,9 +127,31 @@ fn setup(
         },
         commands: commands.collect(),
         history: context.location.home.join(".hermes_history"),
+        typed_before: typed_before(&context.location.home),
         interrupt: Arc::clone(&options.request.interrupt),
         is_ending,
     }
+}
+
+/// Finds what was typed in any session of the profile.
+fn typed_before(home: &Path) -> Arc<FindTyped> {
+    let home = home.to_owned();
+    Arc::new(move |words, most| {
+        let found = SessionStore::open_read_only(&home).and_then(|store| match store {
+            Some(store) => store.typed_messages(words, most),
+            None => Ok(Vec::new()),
+        });
+        let found = found.unwrap_or_else(|error| {
+            // The history of the terminal is searched all the same.
+            tracing::debug!(%error, "earlier sessions are not searched");
+            Vec::new()
+        });
+        let typed = found.into_iter().map(|message| Typed {
+            at: message.at,
+            text: typed_part(&message.text).to_owned(),
+        });
+        typed.collect()
+    })
 }
 
 fn look(config: &Config, env: &Environment) -> Look {
@@ -194,8 +217,12 @@ impl Interface<'_> {
                     chat.job_done(Some(edited));
                     Then::GoOn
                 }
-                Job::Rewind(count) => {
-                    self.rewind(count, chat);
+                Job::ListMessages => {
+                    chat.offer_messages(self.open.conversation.typed_messages());
+                    Then::GoOn
+                }
+                Job::Fork(index) => {
+                    self.fork(index, chat);
                     Then::GoOn
                 }
                 Job::Quit => Then::Leave,
@@ -331,18 +358,19 @@ impl Interface<'_> {
         Ok(read?.trim_end().to_owned())
     }
 
-    /// Takes messages back; the text of the first of them can be changed and sent again.
-    fn rewind(&mut self, count: usize, chat: &Chat) {
-        match self.open.conversation.agent().undo(count) {
-            Ok(Some(text)) => {
-                let messages = counted(count, "message");
+    /// Goes on in a copy that ends before a message, whose text can be changed and sent.
+    fn fork(&mut self, index: usize, chat: &Chat) {
+        let before = self.open.conversation.agent().session_id().clone();
+        match self.open.conversation.fork_before(index) {
+            Ok(Some((id, text))) => {
+                chat.set_past(self.past());
                 chat.notice(format!(
-                    "Took back the last {messages} and what followed; change the text and send it again"
+                    "Now in {id}, a copy that ends before this message; {before} stays as it is"
                 ));
                 chat.set_facts(self.facts());
                 chat.job_done(Some(text));
             }
-            Ok(None) => chat.notice("There is nothing to take back"),
+            Ok(None) => chat.notice("There is no such message any more"),
             Err(error) => chat.notice(format!("Error: {error}")),
         }
     }
@@ -372,6 +400,10 @@ impl Interface<'_> {
             cwd,
             is_yolo,
             steering: Some(agent.steering()),
+            live_output: Some(Arc::new({
+                let (terminal, key) = (Arc::clone(&terminal), SessionKey::new(&key));
+                move |most| terminal.last_lines(&key, most)
+            })),
             processes: Some(Arc::new(move || {
                 let all = terminal.processes_of(&SessionKey::new(&key)).list(0);
                 all.iter()
