@@ -9,6 +9,7 @@ use hermes_proc::Wake;
 use hermes_providers::StreamEvent;
 use serde_json::Value;
 
+use crate::look::Look;
 use crate::question::Question;
 use crate::setup::{Facts, Job, PastMessage, TurnEnd, Typed};
 
@@ -23,6 +24,11 @@ pub(crate) enum Event {
         reason: String,
     },
     Notice(String),
+    /// The answer to something that was asked beside this conversation.
+    Aside {
+        title: String,
+        text: String,
+    },
     Warning {
         message: String,
         hint: Option<String>,
@@ -40,6 +46,7 @@ pub(crate) enum Event {
     },
     TurnEnded(TurnEnd),
     Facts(Box<Facts>),
+    Look(Box<Look>),
     Asked(Question),
     /// Messages from before this program was started.
     Past(Vec<PastMessage>),

@@ -6,22 +6,13 @@ use std::sync::Arc;
 use hermes_agent::{Steering, TurnOutcome};
 use hermes_proc::Wake;
 
+use crate::look::Look;
+
 /// From how much on a paste is shown as a label; zero means never.
 #[derive(Debug, Clone, Copy)]
 pub struct PasteLimits {
     pub lines: usize,
     pub characters: usize,
-}
-
-/// What Enter does while a turn runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BusyMode {
-    /// The turn ends, and the message is the next one.
-    Interrupt,
-    /// The message waits for the end of the turn.
-    Queue,
-    /// The running turn gets the message.
-    Steer,
 }
 
 /// A command that can be typed after a slash.
@@ -43,34 +34,10 @@ pub struct Typed {
 /// Finds messages of earlier sessions that contain all the words, newest first, at most so many.
 pub type FindTyped = dyn Fn(&[String], usize) -> Vec<Typed> + Send + Sync;
 
-/// How the terminal is used.
-#[derive(Debug, Clone, Copy)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an independent fact about the terminal or wish of the person"
-)]
-pub struct Look {
-    /// Whether colours are shown.
-    pub coloured: bool,
-    /// Whether the terminal shows UTF-8.
-    pub utf8: bool,
-    /// Whether the terminal breaks lines anew when it gets narrower.
-    pub reflows: bool,
-    /// Whether answers are shown while they are written.
-    pub streaming: bool,
-    /// Whether the model's reasoning is shown while it thinks.
-    pub reasoning: bool,
-    /// Whether the cost is shown.
-    pub cost: bool,
-    /// Whether the terminal rings when a long turn ends.
-    pub bell: bool,
-}
-
 /// What the interface is started with.
 #[derive(Clone)]
 pub struct Setup {
     pub look: Look,
-    pub busy_mode: BusyMode,
     pub paste: PasteLimits,
     pub commands: Vec<CommandName>,
     /// File of what was typed before.

@@ -293,11 +293,15 @@ impl App {
 
     fn attach_image(&mut self) {
         let directory = self.facts.cwd.clone();
-        if !self.composer.attach_path_before(&directory) {
-            let text = "Type or paste the path of an image, then press Ctrl-V";
-            self.hint = Some(text.to_owned());
-        }
         self.popup = None;
+        if self.composer.attach_path_before(&directory) {
+            return;
+        }
+        if self.is_busy() {
+            self.hint = Some("The clipboard is read when the turn is over".to_owned());
+        } else {
+            self.lend(Job::Command("/paste".to_owned()));
+        }
     }
 
     /// Shows the whole output of the last call, and of those to come.

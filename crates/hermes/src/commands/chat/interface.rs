@@ -9,11 +9,9 @@ use std::sync::Arc;
 
 use hermes_agent::{ExitReason, TurnInput, TurnOutcome, TurnResult};
 use hermes_chat::{
-    BusyMode, Chat, CommandName, Facts, FindTyped, Job, Look, PastMessage, PasteLimits, Setup,
-    TurnEnd, Typed,
+    Chat, CommandName, Facts, FindTyped, Job, PastMessage, PasteLimits, Setup, TurnEnd, Typed,
 };
-use hermes_config::settings::Layer;
-use hermes_config::{Config, Environment, vars};
+use hermes_config::vars;
 use hermes_proc::{ChildSpec, find_on_path};
 use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image, typed_part};
 use hermes_session::{MessageRole, SessionStore};
@@ -22,18 +20,17 @@ use serde_json::Value;
 
 use super::display::Display;
 use super::exit_code::exit_code;
+use super::look::{look, theme};
+use super::message_editor::edited;
 use super::open_chat::OpenChat;
 use super::options::{ChatOptions, InputMode};
 use super::slash::{self, After, ChatState};
-use crate::commands::config::editor;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{counted, one_line};
 
 /// Characters of a title that are shown.
 const TITLE: usize = 80;
-/// Largest text that is taken back from an editor.
-const MAX_EDITED: u64 = 16 * 1024 * 1024;
 
 /// Whether the interface can be shown, and is wanted.
 pub(super) fn is_usable(options: &ChatOptions, context: &Context) -> bool {
@@ -63,7 +60,7 @@ fn one_session(
 ) -> Result<(ExitCode, Option<String>)> {
     let mut chat = Chat::new().map_err(unusable)?;
     let person = chat.person(&options.request.interrupt);
-    let open = OpenChat::open_with(options, runtime, person)?;
+    let open = OpenChat::open_with(options, runtime, Arc::clone(&person))?;
     let mut run = Interface {
         context,
         display: Display::new(options, context),
@@ -85,7 +82,14 @@ fn one_session(
         ));
         chat.set_past(run.past());
     }
-    let setup = setup(options, context, run.open.ending());
+    let mut setup = setup(options, context, &run.display, run.open.ending());
+    setup.commands.extend(run.own_commands());
+    if let (_, Some(problem)) = theme(context) {
+        person.warn(
+            &problem,
+            Some("the default skin is shown; /skin lists the skins"),
+        );
+    }
     let facts = run.facts();
     if let Err(error) = chat.start(setup, facts) {
         run.open.close(None, 1)?;
@@ -105,6 +109,7 @@ fn unusable(error: std::io::Error) -> CommandError {
 fn setup(
     options: &ChatOptions,
     context: &Context,
+    display: &Display,
     is_ending: Arc<dyn Fn() -> bool + Send + Sync>,
 ) -> Setup {
     let config = context.config();
@@ -115,12 +120,7 @@ fn setup(
         help: help.to_owned(),
     });
     Setup {
-        look: look(config, &context.env),
-        busy_mode: match config.text("display.busy_input_mode") {
-            "queue" => BusyMode::Queue,
-            "steer" => BusyMode::Steer,
-            _ => BusyMode::Interrupt,
-        },
+        look: look(context, display),
         paste: PasteLimits {
             lines: number("paste_collapse_threshold").unwrap_or(0),
             characters: number("paste_collapse_char_threshold").unwrap_or(0),
@@ -152,25 +152,6 @@ fn typed_before(home: &Path) -> Arc<FindTyped> {
         });
         typed.collect()
     })
-}
-
-fn look(config: &Config, env: &Environment) -> Look {
-    let is_default = |key: &str| {
-        let winner = config.candidates(key);
-        winner
-            .first()
-            .is_none_or(|winner| winner.layer == Layer::Default)
-    };
-    let is_console = env.text(&vars::TERM) == Some("linux");
-    Look {
-        coloured: !env.is_set(&vars::NO_COLOR),
-        utf8: crate::ui::is_utf8(env),
-        reflows: !env.is_set(&vars::XTERM_VERSION) && !env.is_set(&vars::STY) && !is_console,
-        streaming: is_default("display.streaming") || config.flag("display.streaming"),
-        reasoning: config.flag("display.show_reasoning"),
-        cost: config.flag("display.show_cost"),
-        bell: config.flag("display.bell_on_complete"),
-    }
 }
 
 /// The conversation behind the interface.
@@ -210,7 +191,7 @@ impl Interface<'_> {
                     Then::GoOn
                 }
                 Job::Edit(text) => {
-                    let edited = self.edited(&text).unwrap_or_else(|error| {
+                    let edited = edited(&text, self.context).unwrap_or_else(|error| {
                         self.complain(&error);
                         text
                     });
@@ -284,8 +265,12 @@ impl Interface<'_> {
             conversation: &mut self.open.conversation,
             display: &mut self.display,
             context: self.context,
+            background: &self.open.background,
+            aside: Arc::new(chat.aside()),
         };
         let after = slash::run(line, &mut state);
+        // It may have changed a setting.
+        chat.set_look(look(&self.context.reloaded(), &self.display));
         chat.set_facts(self.facts());
         chat.set_past(self.past());
         match after {
@@ -336,43 +321,39 @@ impl Interface<'_> {
         }
     }
 
-    /// The text after the person has changed it in their editor.
-    fn edited(&self, text: &str) -> Result<String> {
-        let (program, mut args) = editor(self.context)?;
-        let name = format!("hermes-message-{}.md", hermes_fs::random_hex(8));
-        let file = self.context.temp_dir().join(name);
-        hermes_fs::write_atomic(&file, text.as_bytes(), 0o600)?;
-        args.push(file.clone().into_os_string());
-        let child = ChildSpec::new(&program, args, self.context.environment().helper_plan());
-        let status = child.run_interactive().map_err(|error| {
-            CommandError::environment(error.to_string()).hint("set EDITOR to a program that exists")
-        });
-        let read = hermes_fs::read_text_capped(&file, MAX_EDITED);
-        hermes_fs::remove_file(&file)?;
-        if !status?.success() {
-            return Err(CommandError::user(format!(
-                "the editor {} failed; the message is unchanged",
-                program.display()
-            )));
-        }
-        Ok(read?.trim_end().to_owned())
-    }
-
     /// Goes on in a copy that ends before a message, whose text can be changed and sent.
     fn fork(&mut self, index: usize, chat: &Chat) {
         let before = self.open.conversation.agent().session_id().clone();
         match self.open.conversation.fork_before(index) {
             Ok(Some((id, text))) => {
                 chat.set_past(self.past());
+                chat.set_facts(self.facts());
+                chat.job_done(Some(text));
                 chat.notice(format!(
                     "Now in {id}, a copy that ends before this message; {before} stays as it is"
                 ));
-                chat.set_facts(self.facts());
-                chat.job_done(Some(text));
             }
             Ok(None) => chat.notice("There is no such message any more"),
             Err(error) => chat.notice(format!("Error: {error}")),
         }
+    }
+
+    /// Skills and quick commands, for completions.
+    fn own_commands(&self) -> Vec<CommandName> {
+        let own = |name: String, help: &str| CommandName {
+            name,
+            arguments: String::new(),
+            help: help.to_owned(),
+        };
+        let config = self.context.config();
+        let quick = config.get("quick_commands").and_then(Value::as_object);
+        let quick = quick.into_iter().flat_map(|all| all.keys().cloned());
+        let skills = self.open.conversation.skill_names();
+        skills
+            .into_iter()
+            .map(|name| own(name, "skill"))
+            .chain(quick.map(|name| own(name, "quick command")))
+            .collect()
     }
 
     fn facts(&mut self) -> Facts {
