@@ -45,7 +45,7 @@ pub(crate) struct HistoryEntry {
     pub(crate) message: SessionMessage,
 }
 
-fn entries(history: ConversationHistory) -> Vec<HistoryEntry> {
+pub(crate) fn entries(history: ConversationHistory) -> Vec<HistoryEntry> {
     let stored = history.messages.into_iter();
     stored
         .map(|stored| HistoryEntry {
@@ -169,13 +169,14 @@ impl Agent {
 
     /// Number of messages, and how many of them are the user's.
     pub fn message_counts(&self) -> (usize, usize) {
-        let is_user = |entry: &&HistoryEntry| {
-            entry.message.role == hermes_session::MessageRole::User && !entry.message.is_summary()
-        };
-        (
-            self.history.len(),
-            self.history.iter().filter(is_user).count(),
-        )
+        (self.history.len(), self.user_messages().count())
+    }
+
+    /// The user's messages, oldest first, each with its number among all messages.
+    pub fn user_messages(&self) -> impl Iterator<Item = (usize, &SessionMessage)> {
+        self.messages().enumerate().filter(|(_, message)| {
+            message.role == hermes_session::MessageRole::User && !message.is_summary()
+        })
     }
 
     /// The handle to send messages to a running turn.

@@ -10,7 +10,7 @@ use hermes_tools::{CallContext, ChildRunner, TodoList};
 use serde_json::json;
 
 use crate::Result;
-use crate::agent::{Agent, CompactionState};
+use crate::agent::{Agent, CompactionState, entries};
 use crate::compaction::{Compacted, Need};
 use crate::message_conversion::to_wire;
 use crate::observer::TurnObserver;
@@ -69,9 +69,9 @@ impl Agent {
         Ok(())
     }
 
-    /// Ends the session and goes on in a copy of it, whose parent it is. Gives nothing up: the old
-    /// session can be resumed.
-    pub fn branch(&mut self, id: SessionId, new: NewSession) -> Result<()> {
+    /// Ends the session and goes on in a copy of its first `keep` messages, whose parent it is. Gives
+    /// nothing up: the old session can be resumed.
+    pub fn branch(&mut self, id: SessionId, new: NewSession, keep: usize) -> Result<()> {
         self.ensure_session()?;
         let parent = self.session.clone();
         // By this mark lists tell a copy from the later part of a compacted conversation.
@@ -84,13 +84,18 @@ impl Agent {
             parent: Some(parent.clone()),
             ..new
         })?;
-        let messages: Vec<SessionMessage> = self.messages().cloned().collect();
-        let ids = self.store.append(&id, &messages)?;
+        let messages: Vec<SessionMessage> = self.messages().take(keep).cloned().collect();
+        self.store.append(&id, &messages)?;
         self.store
             .end_session(&parent, SessionEndReason::Branched)?;
-        for (entry, copied) in self.history.iter_mut().zip(ids) {
-            entry.id = copied;
+        let copy = self.store.resume(&id)?;
+        if keep < self.history.len() {
+            // The list of the messages that stay, and files that have to be shown again.
+            let items = copy.todos.unwrap_or_default();
+            self.context.conversation.todos = Arc::new(TodoList::restored(&items));
+            self.context.files.forget_pages();
         }
+        self.history = entries(copy.history);
         self.context.conversation.session_id = Some(id.to_string());
         self.session = id;
         Ok(())

@@ -9,8 +9,9 @@ use hermes_proc::Wake;
 use hermes_providers::StreamEvent;
 use serde_json::Value;
 
+use crate::look::Look;
 use crate::question::Question;
-use crate::setup::{Facts, Job, PastMessage, TurnEnd};
+use crate::setup::{Facts, Job, PastMessage, TurnEnd, Typed};
 
 /// An event for the screen.
 pub(crate) enum Event {
@@ -23,6 +24,11 @@ pub(crate) enum Event {
         reason: String,
     },
     Notice(String),
+    /// The answer to something that was asked beside this conversation.
+    Aside {
+        title: String,
+        text: String,
+    },
     Warning {
         message: String,
         hint: Option<String>,
@@ -40,13 +46,21 @@ pub(crate) enum Event {
     },
     TurnEnded(TurnEnd),
     Facts(Box<Facts>),
+    Look(Box<Look>),
     Asked(Question),
     /// Messages from before this program was started.
     Past(Vec<PastMessage>),
+    /// The person's messages, to edit one of them.
+    Messages(Vec<String>),
     /// A job that had the terminal is done; the text to go on with, if it gives one.
     JobDone(Option<String>),
     /// The same, and a turn with this message follows.
     JobTurn(String),
+    /// What was typed in earlier sessions and contains the words of a search.
+    Found {
+        query: String,
+        messages: Vec<Typed>,
+    },
     /// The files for completions are known.
     FilesListed,
     /// The interface ends.

@@ -11,6 +11,7 @@ mod cells;
 mod composer;
 mod draw;
 mod events;
+mod look;
 mod markdown;
 mod overlay;
 mod person;
@@ -25,9 +26,12 @@ use hermes_proc::Wake;
 use hermes_runtime::Person;
 
 pub use events::ChatObserver;
+pub use look::{
+    BusyMode, ColourDepth, FooterField, Indicator, Look, Rgb, Skin, Theme, ToolProgress,
+};
 pub use overlay::{Choice, choose};
 pub use setup::{
-    BusyMode, CommandName, Facts, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
+    CommandName, Facts, FindTyped, Job, PastMessage, PasteLimits, Setup, TurnEnd, Typed,
 };
 pub use terminal::restore_terminal;
 
@@ -96,14 +100,30 @@ impl Chat {
         self.exchange.send(Event::Facts(Box::new(facts)));
     }
 
+    /// The conversation is shown in another way from now on.
+    pub fn set_look(&self, look: Look) {
+        self.exchange.send(Event::Look(Box::new(look)));
+    }
+
     /// The messages of the conversation, for the transcript.
     pub fn set_past(&self, messages: Vec<PastMessage>) {
         self.exchange.send(Event::Past(messages));
     }
 
+    /// Lets the person choose which of their messages to edit.
+    pub fn offer_messages(&self, messages: Vec<String>) {
+        self.exchange.send(Event::Messages(messages));
+    }
+
     /// Shows a line of the program.
     pub fn notice(&self, text: impl Into<String>) {
         self.exchange.send(Event::Notice(text.into()));
+    }
+
+    /// Something that was not asked in this conversation has an answer. May be called from anywhere.
+    pub fn aside(&self) -> impl Fn(String, String) + Send + Sync + 'static {
+        let exchange = Arc::clone(&self.exchange);
+        move |title, text| exchange.send(Event::Aside { title, text })
     }
 
     /// Gives the terminal back.

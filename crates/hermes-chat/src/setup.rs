@@ -6,22 +6,13 @@ use std::sync::Arc;
 use hermes_agent::{Steering, TurnOutcome};
 use hermes_proc::Wake;
 
+use crate::look::Look;
+
 /// From how much on a paste is shown as a label; zero means never.
 #[derive(Debug, Clone, Copy)]
 pub struct PasteLimits {
     pub lines: usize,
     pub characters: usize,
-}
-
-/// What Enter does while a turn runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BusyMode {
-    /// The turn ends, and the message is the next one.
-    Interrupt,
-    /// The message waits for the end of the turn.
-    Queue,
-    /// The running turn gets the message.
-    Steer,
 }
 
 /// A command that can be typed after a slash.
@@ -32,38 +23,27 @@ pub struct CommandName {
     pub help: String,
 }
 
-/// How the terminal is used.
-#[derive(Debug, Clone, Copy)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an independent fact about the terminal or wish of the person"
-)]
-pub struct Look {
-    /// Whether colours are shown.
-    pub coloured: bool,
-    /// Whether the terminal shows UTF-8.
-    pub utf8: bool,
-    /// Whether the terminal breaks lines anew when it gets narrower.
-    pub reflows: bool,
-    /// Whether answers are shown while they are written.
-    pub streaming: bool,
-    /// Whether the model's reasoning is shown while it thinks.
-    pub reasoning: bool,
-    /// Whether the cost is shown.
-    pub cost: bool,
-    /// Whether the terminal rings when a long turn ends.
-    pub bell: bool,
+/// A message that was typed before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed {
+    /// Seconds since 1970.
+    pub at: f64,
+    pub text: String,
 }
+
+/// Finds messages of earlier sessions that contain all the words, newest first, at most so many.
+pub type FindTyped = dyn Fn(&[String], usize) -> Vec<Typed> + Send + Sync;
 
 /// What the interface is started with.
 #[derive(Clone)]
 pub struct Setup {
     pub look: Look,
-    pub busy_mode: BusyMode,
     pub paste: PasteLimits,
     pub commands: Vec<CommandName>,
     /// File of what was typed before.
     pub history: PathBuf,
+    /// What was typed in other sessions, also elsewhere than here.
+    pub typed_before: Arc<FindTyped>,
     /// Ends the running turn when it is raised.
     pub interrupt: Arc<Wake>,
     /// Whether the program has been asked to end.
@@ -88,6 +68,8 @@ pub struct Facts {
     pub steering: Option<Arc<Steering>>,
     /// Counts the background processes that run.
     pub processes: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
+    /// The last lines, at most so many, of the command that runs.
+    pub live_output: Option<Arc<dyn Fn(usize) -> Vec<String> + Send + Sync>>,
 }
 
 /// How a turn ended.
@@ -128,8 +110,10 @@ pub enum Job {
     Shell(String),
     /// The text in an editor. The terminal is its own until it is done.
     Edit(String),
-    /// Takes back so many messages of the person, and everything after them.
-    Rewind(usize),
+    /// The list of the person's messages, to edit one: [`crate::Chat::offer_messages`].
+    ListMessages,
+    /// Goes on in a copy of the session that ends before this message of that list.
+    Fork(usize),
     /// The end of the conversation.
     Quit,
 }

@@ -200,6 +200,8 @@ vars! {
     TMPDIR;
     /// Zone of the system, as in every Unix program.
     TZ;
+    /// Name of the user, as in every Unix program.
+    USER;
     /// Kind of the terminal; `dumb` means no colour, and a conversation line by line.
     TERM;
     /// Locale, before `LC_CTYPE` and `LANG`; one without UTF-8 makes signs on the screen ASCII.
@@ -208,6 +210,8 @@ vars! {
     LC_CTYPE;
     /// Locale.
     LANG;
+    /// `truecolor` or `24bit` where the terminal shows all colours, which skins make use of.
+    COLORTERM;
     /// Set by xterm, which does not break lines anew when it gets narrower.
     XTERM_VERSION;
     /// Set by GNU screen, which does not break lines anew when it gets narrower.

@@ -22,7 +22,7 @@ use crate::opening::new_session;
 use crate::person::Person;
 use crate::personality;
 use crate::pruning;
-use crate::references::{self, Source};
+use crate::references::{self, Source, typed_part};
 use crate::request::ConversationRequest;
 use crate::skills::{self, prompt_text};
 use crate::snapshot;
@@ -171,6 +171,36 @@ impl Conversation {
 
     /// Goes on in a copy of the session, under a title of its own. Gives the id of the copy.
     pub fn branch(&mut self, title: Option<&str>) -> Result<SessionId> {
+        let (all, _) = self.agent.message_counts();
+        let id = self.branch_of(all)?;
+        if let Some(title) = title {
+            self.agent.set_title(title)?;
+        }
+        Ok(id)
+    }
+
+    /// The user's messages as they were typed, oldest first.
+    pub fn typed_messages(&self) -> Vec<String> {
+        let messages = self.agent.user_messages();
+        messages
+            .map(|(_, message)| typed_part(&message.text()).to_owned())
+            .collect()
+    }
+
+    /// Goes on in a copy of what was said before a message of the user, the `index`-th, so that
+    /// another can take its place. Gives the id of the copy and the message as it was typed; `None`
+    /// if there is no such message.
+    pub fn fork_before(&mut self, index: usize) -> Result<Option<(SessionId, String)>> {
+        let found = self.agent.user_messages().nth(index);
+        let Some((keep, message)) = found else {
+            return Ok(None);
+        };
+        let text = message.text();
+        let id = self.branch_of(keep)?;
+        Ok(Some((id, typed_part(&text).to_owned())))
+    }
+
+    fn branch_of(&mut self, keep: usize) -> Result<SessionId> {
         let id = SessionId::generate();
         let new = new_session(
             &Subject::agent(&self.agent),
@@ -179,10 +209,7 @@ impl Conversation {
             &self.tools,
             &self.context,
         );
-        self.agent.branch(id.clone(), new)?;
-        if let Some(title) = title {
-            self.agent.set_title(title)?;
-        }
+        self.agent.branch(id.clone(), new, keep)?;
         self.renew_prompt(&id);
         self.resumed = None;
         self.serve_approvals(&id);

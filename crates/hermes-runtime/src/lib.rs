@@ -44,6 +44,7 @@ pub use conversation::Conversation;
 pub use error::{Error, ErrorKind, Result};
 pub use images::load_image;
 pub use person::{Nobody, Person};
+pub use references::typed_part;
 pub use repository::git_branch;
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;

@@ -29,6 +29,6 @@ pub use store::{
     AutoPrune, Compaction, CompactionLock, ConversationHistory, ConversationStep, DiscoverRequest,
     DiscoveredConversation, ListRequest, ListedConversation, LockAttempt, MessageWindow, Neighbour,
     Optimized, RecalledMessage, Resumed, ScrollRequest, SearchHit, SearchOrder, SearchRequest,
-    SessionFilter, SessionStore, Stats, UndoneTurns, now,
+    SessionFilter, SessionStore, Stats, TypedMessage, UndoneTurns, now,
 };
 pub use title::{MAX_TITLE, clean_title};

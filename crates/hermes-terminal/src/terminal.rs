@@ -6,6 +6,7 @@
 //! commands is redacted: outcomes, views of processes, notices and kept outputs leave it clean, and
 //! nothing above redacts them again.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -27,7 +28,7 @@ use crate::background::{
 use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
 use crate::lock::lock;
 use crate::old_files::{is_snapshot_name, remove_old_files};
-use crate::output::{Collected, Collector, CollectorOptions};
+use crate::output::{Collected, Collector, CollectorOptions, LiveOutput};
 use crate::settings::TerminalSettings;
 use crate::shell::{Session, SessionKey, SessionShell, Sessions, WorkdirError};
 use crate::sudo::password_was_rejected;
@@ -45,6 +46,8 @@ pub struct Terminal {
     /// Raised once, when the process is about to end.
     shutdown: Wake,
     running: Running,
+    /// Output of the foreground commands that run.
+    live: Mutex<HashMap<SessionKey, Arc<LiveOutput>>>,
 }
 
 /// What became of text for a pseudo-terminal.
@@ -85,6 +88,7 @@ impl Terminal {
             processes,
             shutdown: Wake::new()?,
             running: Running::default(),
+            live: Mutex::default(),
         })
     }
 
@@ -122,6 +126,12 @@ impl Terminal {
             session: session.clone(),
             shutdown: &self.shutdown,
         }
+    }
+
+    /// The last lines of the foreground command that runs in a session, redacted; none if none runs.
+    pub fn last_lines(&self, session: &SessionKey, most: usize) -> Vec<String> {
+        let live = lock(&self.live).get(session).map(Arc::clone);
+        live.map_or_else(Vec::new, |live| live.last_lines(most))
     }
 
     /// Whether a command may run as the next one of this session, without running it. The texts of
@@ -307,20 +317,34 @@ impl Terminal {
     ) -> Result<CommandOutcome, NotRun> {
         let _counted = self.running.count_in();
         let log = format!("{}.log", random_hex(16));
+        // Where a command lists variables, their names tell which values are secret.
+        let redactor = if lists_variables(command.command) {
+            Arc::new(redactor.for_sink(Sink::Variables))
+        } else {
+            Arc::clone(redactor)
+        };
+        let live = Arc::new(LiveOutput::new(Arc::clone(&redactor)));
         let mut collector = Collector::new(CollectorOptions {
             most: self.settings.shown_output,
             full_output: Some(self.settings.output_directory().join(log)),
-            // Where a command lists variables, their names tell which values are secret.
-            redactor: if lists_variables(command.command) {
-                Arc::new(redactor.for_sink(Sink::Variables))
-            } else {
-                Arc::clone(redactor)
-            },
-        });
-        match self
+            redactor,
+        })
+        .watched_by(Arc::clone(&live));
+        let key = command.session.key();
+        lock(&self.live).insert(key.clone(), Arc::clone(&live));
+        let ran = self
             .backend
-            .run(command, &mut |bytes| collector.feed(bytes))
+            .run(command, &mut |bytes| collector.feed(bytes));
+        // Scripts run several at once in a session; the output of another one stays.
+        let mut watched = lock(&self.live);
+        if watched
+            .get(key)
+            .is_some_and(|other| Arc::ptr_eq(other, &live))
         {
+            watched.remove(key);
+        }
+        drop(watched);
+        match ran {
             Ok(outcome) => {
                 let plan = outcome.sandbox.clone();
                 let mut outcome = self.outcome(outcome, command.timeout, collector.finish());

@@ -4,4 +4,4 @@ mod duration;
 mod zone;
 
 pub use duration::{ago, parse_seconds};
-pub use zone::{local, named, now};
+pub use zone::{local, local_seconds, named, now};

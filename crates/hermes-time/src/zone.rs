@@ -33,6 +33,13 @@ pub fn now() -> Zoned {
     Timestamp::now().to_zoned(local())
 }
 
+/// Seconds since 1970 of a time of the machine's zone, written as `2026-11-05 13:45:10`.
+pub fn local_seconds(written: &str) -> Option<f64> {
+    let time: jiff::civil::DateTime = written.parse().ok()?;
+    let moment = time.to_zoned(local()).ok()?.timestamp();
+    Some(moment.as_duration().as_secs_f64())
+}
+
 /// The zone of this name, such as `Europe/Berlin`; nothing if the machine does not know it.
 pub fn named(name: &str) -> Option<TimeZone> {
     if name.eq_ignore_ascii_case("utc") {

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::state::{App, Entry, Group, Holder, Turn, Waiting, Wish};
 use crate::cells::{CallEnd, QuestionView, ToolCell, duration};
-use crate::draw::{Line, Span};
+use crate::draw::{Line, Span, clip, wrap};
 use crate::events::Event;
+use crate::look::{FooterField, ToolProgress};
 use crate::setup::{Job, PastMessage, TurnEnd};
 
 /// A turn that took longer rings the bell when it ends.
@@ -61,8 +62,8 @@ impl App {
             },
             Event::CallBegan { tool, arguments } => {
                 self.end_text();
+                self.keep_reasoning();
                 if let Some(turn) = &mut self.turn {
-                    turn.reasoning.clear();
                     turn.waiting = None;
                     turn.cells.push(ToolCell::began(tool, arguments));
                 }
@@ -75,8 +76,11 @@ impl App {
                 }
                 self.facts = *facts;
             }
+            Event::Look(look) => self.set_look(*look),
+            Event::Aside { title, text } => self.aside(&title, &text),
             Event::Asked(question) => self.questions.push_back(QuestionView::new(question)),
             Event::Past(messages) => self.past(messages),
+            Event::Messages(messages) => self.choose_message(&messages),
             Event::JobDone(text) => {
                 self.holder = Holder::Screen;
                 if let Some(text) = text {
@@ -92,6 +96,7 @@ impl App {
                 self.remember(Entry::Person(message));
                 self.begin_turn();
             }
+            Event::Found { query, messages } => self.found(&query, messages),
             Event::FilesListed => self.refresh_popup(),
             Event::End => self.is_over = true,
         }
@@ -114,9 +119,12 @@ impl App {
         if text.is_empty() {
             return;
         }
-        turn.reasoning.clear();
         turn.said.push_str(text);
         turn.has_text = true;
+        self.keep_reasoning();
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
         if is_streaming {
             let mut lines = Vec::new();
             turn.stream.push(text, &mut lines);
@@ -177,15 +185,27 @@ impl App {
     }
 
     fn show_cell(&mut self, cell: ToolCell) {
-        self.group(Group::Calls);
-        let rows = cell.finished(self.is_unfolded, self.width(), self.palette, self.glyphs);
-        self.finished.extend(rows);
+        let is_shown = match self.setup.look.tool_progress {
+            ToolProgress::Off => false,
+            ToolProgress::New => {
+                let last = self.last_cell.as_ref();
+                last.is_none_or(|last| last.tool != cell.tool)
+                    || self.last_group != Some(Group::Calls)
+            }
+            ToolProgress::All | ToolProgress::Verbose => true,
+        };
+        if is_shown {
+            self.group(Group::Calls);
+            let rows = cell.finished(self.is_unfolded, self.width(), self.palette, self.glyphs);
+            self.finished.extend(rows);
+        }
         self.last_cell = Some(cell.clone());
         self.remember(Entry::Call(Box::new(cell)));
     }
 
     fn turn_ended(&mut self, end: TurnEnd) {
         self.end_text();
+        self.keep_reasoning();
         let Some(turn) = self.turn.take() else {
             return;
         };
@@ -238,17 +258,70 @@ impl App {
         }
     }
 
-    /// A faint line under a turn that took a while.
+    /// A faint line under an answer: the time, what a long turn took, and what the footer says.
     fn note_end(&mut self, took: Duration) {
-        if took < NOTED_TURN {
+        let look = &self.setup.look;
+        let mut parts = Vec::new();
+        if let Some(clock) = &look.clock {
+            parts.push(format!("[{}]", clock()));
+        }
+        if took >= NOTED_TURN {
+            parts.push(duration(took));
+            if let Some(cost) = self.facts.cost.filter(|_| look.cost) {
+                parts.push(format!("${cost:.2} so far"));
+            }
+        }
+        for field in &look.footer {
+            match field {
+                FooterField::Model => parts.push(self.facts.model.clone()),
+                FooterField::Context => {
+                    let (used, window) = self.facts.window;
+                    let share = used.saturating_mul(100).checked_div(window);
+                    parts.extend(share.map(|share| format!("{share}%")));
+                }
+                FooterField::Directory => parts.push(self.facts.shown_cwd.clone()),
+            }
+        }
+        if parts.is_empty() {
             return;
         }
-        let mut text = duration(took);
-        if let Some(cost) = self.facts.cost.filter(|_| self.setup.look.cost) {
-            text = format!("{text} {} ${cost:.2} so far", self.glyphs.dot);
-        }
+        let text = parts.join(&format!(" {} ", self.glyphs.dot));
+        let text = hermes_text::steady(&hermes_text::one_line(&text, 400));
+        let text = clip(&text, self.width().saturating_sub(3), self.glyphs.ellipsis);
         let line = Line::from(Span::styled(format!("  {text}"), self.palette.faint()));
         self.finished.push(line);
+    }
+
+    /// Shows the answer to something that was asked beside this conversation.
+    fn aside(&mut self, title: &str, text: &str) {
+        self.end_text();
+        self.notice(self.glyphs.dot, title, self.palette.accent());
+        let mut lines = Vec::new();
+        let mut stream = self.new_stream();
+        stream.push(&hermes_text::steady(text), &mut lines);
+        stream.finish(&mut lines);
+        self.answer_lines(lines);
+        self.last_group = Some(Group::Notice);
+    }
+
+    /// Lets the reasoning stay above what follows it, where people want all of it.
+    fn keep_reasoning(&mut self) {
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        let reasoning = std::mem::take(&mut turn.reasoning);
+        let look = &self.setup.look;
+        if !look.reasoning || !look.whole_reasoning || reasoning.trim().is_empty() {
+            return;
+        }
+        self.group(Group::Notice);
+        let style = self.palette.faint().patch(self.palette.emphasis());
+        let indents = [Span::from("  ".to_owned())];
+        for line in reasoning.trim().lines() {
+            let line = Line::from(Span::styled(line.to_owned(), style));
+            let rows = wrap(&line, self.width(), &indents, &indents);
+            self.finished.extend(rows);
+        }
     }
 
     /// After an interruption what waits goes back into the text: nothing is sent unasked.

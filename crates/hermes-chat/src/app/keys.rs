@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::search::{RESULTS, Search};
-use super::state::{App, Entry, Wish};
+use super::state::{App, Wish};
 use crate::cells::Handled;
 use crate::composer::{Popup, PopupKind};
 use crate::overlay::{Overlay, Picked, Picker, Transcript};
@@ -33,7 +32,7 @@ impl App {
         }
         if let Some(search) = &mut self.search {
             search.query.push_str(&text.replace('\n', " "));
-            self.refresh_search();
+            self.search_again();
             return;
         }
         if self.overlay.is_some() {
@@ -130,11 +129,7 @@ impl App {
             (Key::Char('x'), true) => self.after_ctrl_x = true,
             (Key::Char('l'), true) => self.wish = Some(Wish::Clear),
             (Key::Char('o'), true) => self.unfold(),
-            (Key::Char('r'), true) => {
-                self.popup = None;
-                self.search = Some(Search::default());
-                self.refresh_search();
-            }
+            (Key::Char('r'), true) => self.open_search(),
             (Key::Char('t'), true) => self.open_transcript(),
             (Key::Char('v'), true) => self.attach_image(),
             (Key::Char('z'), true) => self.wish = Some(Wish::Pause),
@@ -216,7 +211,7 @@ impl App {
             .take()
             .is_some_and(|last| now.duration_since(last) < DOUBLE);
         if is_second && !self.is_busy() {
-            self.choose_message();
+            self.exchange.submit(Job::ListMessages);
         } else {
             self.last_escape = Some(now);
         }
@@ -298,18 +293,27 @@ impl App {
 
     fn attach_image(&mut self) {
         let directory = self.facts.cwd.clone();
-        if !self.composer.attach_path_before(&directory) {
-            let text = "Type or paste the path of an image, then press Ctrl-V";
-            self.hint = Some(text.to_owned());
-        }
         self.popup = None;
+        if self.composer.attach_path_before(&directory) {
+            return;
+        }
+        if self.is_busy() {
+            self.hint = Some("The clipboard is read when the turn is over".to_owned());
+        } else {
+            self.lend(Job::Command("/paste".to_owned()));
+        }
     }
 
     /// Shows the whole output of the last call, and of those to come.
     fn unfold(&mut self) {
         self.is_unfolded = !self.is_unfolded;
         if self.is_unfolded {
-            if let Some(cell) = self.last_cell.take() {
+            // A command that runs is what is meant, and unfolds in place.
+            let is_running = self
+                .turn
+                .as_ref()
+                .is_some_and(|turn| !turn.cells.is_empty());
+            if !is_running && let Some(cell) = self.last_cell.take() {
                 let rows = cell.whole(self.width(), self.palette, self.glyphs);
                 self.group(super::state::Group::Calls);
                 self.finished.extend(rows);
@@ -320,64 +324,24 @@ impl App {
         }
     }
 
-    pub(super) fn refresh_search(&mut self) {
-        if let Some(search) = &mut self.search {
-            search.results = self.history.search(&search.query, RESULTS);
-            search.chosen = 0;
-        }
-    }
-
-    fn search_key(&mut self, key: Key, mods: Mods) {
-        let Some(search) = &mut self.search else {
-            return;
-        };
-        match (key, mods.ctrl) {
-            (Key::Escape, _) | (Key::Char('c' | 'g'), true) => self.search = None,
-            (Key::Enter | Key::Tab, _) => {
-                if let Some(text) = search.choice().map(str::to_owned) {
-                    self.composer.set(&text);
-                }
-                self.search = None;
-            }
-            (Key::Down, _) | (Key::Char('r' | 'n'), true) => search.step(1),
-            (Key::Up, _) | (Key::Char('s' | 'p'), true) => search.step(-1),
-            (Key::Backspace, _) => {
-                search.query.pop();
-                self.refresh_search();
-            }
-            (Key::Char('u'), true) => {
-                search.query.clear();
-                self.refresh_search();
-            }
-            (Key::Char(character), false) => {
-                search.query.push(character);
-                self.refresh_search();
-            }
-            _ => {}
-        }
-    }
-
     fn open_transcript(&mut self) {
         self.overlay = Some(Overlay::Transcript(Transcript::default()));
     }
 
     /// A list of the messages so far, to change one of them.
-    fn choose_message(&mut self) {
-        let messages: Vec<String> = self
-            .entries
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::Person(text) => Some(hermes_text::one_line(text, 300)),
-                Entry::Model(_) | Entry::Call(_) | Entry::Notice(_) => None,
-            })
-            .collect();
+    pub(super) fn choose_message(&mut self, messages: &[String]) {
+        // Something else may have begun meanwhile.
+        if self.is_busy() || self.overlay.is_some() {
+            return;
+        }
         if messages.is_empty() {
             self.hint = Some("There are no messages to edit yet".to_owned());
             return;
         }
+        let lines = messages.iter();
         let mut picker = Picker::new(
-            "Edit an earlier message; what followed is taken back",
-            messages,
+            "Edit an earlier message in a copy of this session; the session stays as it is",
+            lines.map(|text| hermes_text::one_line(text, 300)).collect(),
         );
         picker.choose_last();
         self.overlay = Some(Overlay::Messages(picker));
@@ -395,23 +359,10 @@ impl App {
                 Picked::Cancelled => self.overlay = None,
                 Picked::Chosen(index) => {
                     self.overlay = None;
-                    self.rewind(index);
+                    self.exchange.submit(Job::Fork(index));
                 }
             },
             None => {}
         }
-    }
-
-    /// Takes back the message of this number and everything after it.
-    fn rewind(&mut self, index: usize) {
-        let is_person = |entry: &Entry| matches!(entry, Entry::Person(_));
-        let count = self.entries.iter().filter(|entry| is_person(entry)).count();
-        let places = self.entries.iter().enumerate();
-        let place = places.filter(|(_, entry)| is_person(entry)).nth(index);
-        if let Some((place, _)) = place {
-            self.entries.truncate(place);
-        }
-        self.exchange
-            .submit(Job::Rewind(count.saturating_sub(index)));
     }
 }

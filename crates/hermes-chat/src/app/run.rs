@@ -1,5 +1,6 @@
 //! The loop of the thread that owns the terminal.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::draw::Region;
 use crate::events::{Event, Exchange};
 use crate::overlay::Alternate;
 use crate::setup::{Facts, Setup};
-use crate::terminal::{Decoder, RawMode, Size, size, write_all};
+use crate::terminal::{Decoder, Input, RawMode, Size, size, write_all};
 
 /// How long a lone escape may be the beginning of something.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
@@ -30,6 +31,8 @@ pub(crate) struct Screen {
     mode: Option<RawMode>,
     alternate: Option<Alternate>,
     decoder: Decoder,
+    /// Keys that have not been dealt with yet.
+    inputs: VecDeque<Input>,
     pace: Pace,
     is_dirty: bool,
     is_for_key: bool,
@@ -54,6 +57,7 @@ impl Screen {
             mode: Some(mode),
             alternate: None,
             decoder: Decoder::default(),
+            inputs: VecDeque::new(),
             pace: Pace::default(),
             is_dirty: true,
             is_for_key: true,
@@ -97,7 +101,10 @@ impl Screen {
 
     fn rounds(&mut self) -> std::io::Result<()> {
         loop {
-            self.wishes()?;
+            // What was typed ahead may lead from one to the next.
+            while self.app.wish.is_some() {
+                self.wishes()?;
+            }
             if self.app.is_over {
                 return self.draw_last();
             }
@@ -180,16 +187,41 @@ impl Screen {
         Ok(())
     }
 
-    fn handle(&mut self, inputs: Vec<crate::terminal::Input>) {
-        for input in inputs {
+    fn handle(&mut self, inputs: Vec<Input>) {
+        self.inputs.extend(inputs);
+        // What follows waits for the end of the job that gets the terminal.
+        while self.app.wish != Some(Wish::Lend)
+            && let Some(input) = self.inputs.pop_front()
+        {
             self.app.input(input);
             self.is_dirty = true;
             self.is_for_key = true;
-            // What follows belongs to whoever gets the terminal.
-            if self.app.wish == Some(Wish::Lend) {
+        }
+    }
+
+    /// Takes what was typed while another had the terminal. There, Enter was a line feed.
+    fn read_typed_ahead(&mut self) -> std::io::Result<()> {
+        let mut inputs = Vec::new();
+        loop {
+            let keyboard = stdin();
+            let mut set = PollSet::new();
+            set.readable([&keyboard]);
+            let mut bytes = [0; 4 * 1024];
+            let count = match set.wait(Some(Duration::ZERO))? {
+                true => rustix::io::read(keyboard, &mut bytes).unwrap_or(0),
+                false => 0,
+            };
+            let typed = bytes.get_mut(..count).unwrap_or_default();
+            if typed.is_empty() {
                 break;
             }
+            for byte in typed.iter_mut().filter(|byte| **byte == b'\n') {
+                *byte = b'\r';
+            }
+            self.decoder.feed(typed, &mut inputs);
         }
+        self.handle(inputs);
+        Ok(())
     }
 
     fn signal(&mut self) -> std::io::Result<()> {
@@ -248,7 +280,8 @@ impl Screen {
         self.app.size = size();
         self.is_dirty = true;
         self.is_for_key = true;
-        write_all(b"\r")
+        write_all(b"\r")?;
+        self.read_typed_ahead()
     }
 
     /// Lends the terminal to a job until it is done.

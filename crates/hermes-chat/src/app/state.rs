@@ -11,6 +11,7 @@ use crate::cells::{QuestionView, ToolCell};
 use crate::composer::{Composer, FileList, History, Popup, Submission};
 use crate::draw::{Glyphs, Line, Palette, Span, wrap};
 use crate::events::Exchange;
+use crate::look::{Look, ToolProgress};
 use crate::markdown::MarkdownStream;
 use crate::overlay::Overlay;
 use crate::setup::{Facts, Job, Setup};
@@ -128,9 +129,10 @@ pub(super) enum Wish {
 
 impl App {
     pub(crate) fn new(setup: Setup, exchange: Arc<Exchange>, facts: Facts, size: Size) -> Self {
+        let is_verbose = setup.look.tool_progress == ToolProgress::Verbose;
         Self {
-            palette: Palette::new(setup.look.coloured),
-            glyphs: Glyphs::new(setup.look.utf8),
+            palette: Palette::new(&setup.look.theme),
+            glyphs: Glyphs::new(setup.look.theme.utf8),
             history: History::new(setup.history.clone()),
             setup,
             size,
@@ -148,7 +150,7 @@ impl App {
             finished: Vec::new(),
             last_group: None,
             last_cell: None,
-            is_unfolded: false,
+            is_unfolded: is_verbose,
             holder: Holder::Screen,
             hint: None,
             last_ctrl_c: None,
@@ -160,6 +162,16 @@ impl App {
             is_over: false,
             processes: None,
         }
+    }
+
+    /// Shows everything in another way from now on; what has been shown stays.
+    pub(super) fn set_look(&mut self, look: Look) {
+        self.palette = Palette::new(&look.theme);
+        self.glyphs = Glyphs::new(look.theme.utf8);
+        if look.tool_progress != self.setup.look.tool_progress {
+            self.is_unfolded = look.tool_progress == ToolProgress::Verbose;
+        }
+        self.setup.look = look;
     }
 
     pub(super) fn width(&self) -> usize {

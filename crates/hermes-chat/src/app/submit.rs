@@ -3,7 +3,8 @@
 use super::state::{App, Entry, Group, Holder, Wish};
 use crate::composer::Submission;
 use crate::draw::{Line, Span, wrap};
-use crate::setup::{BusyMode, Job};
+use crate::look::BusyMode;
+use crate::setup::Job;
 
 /// Rows of a message that are repeated above the answer.
 const SHOWN_ROWS: usize = 30;
@@ -61,7 +62,7 @@ impl App {
         } else if is_command(text) || text.starts_with('!') {
             (BusyMode::Queue, submission)
         } else {
-            (self.setup.busy_mode, submission)
+            (self.setup.look.busy_mode, submission)
         };
         match (mode, &self.facts.steering) {
             // Images cannot be handed to a running turn.
@@ -93,6 +94,10 @@ impl App {
                 self.show_message(&submission.shown, "");
                 self.lend(Job::Shell(command.to_owned()));
             }
+            return;
+        }
+        if submission.text == "/redraw" {
+            self.wish = Some(Wish::Clear);
             return;
         }
         self.show_message(&submission.shown, "");
@@ -129,6 +134,12 @@ impl App {
                 &blank
             };
             rows.extend(wrap(&line, self.width(), first, &blank));
+        }
+        if let (Some(clock), Some(row)) = (&self.setup.look.clock, rows.first_mut()) {
+            row.spans.push(Span::styled(
+                format!("  [{}]", clock()),
+                self.palette.faint(),
+            ));
         }
         let left = rows.len().saturating_sub(SHOWN_ROWS);
         rows.truncate(SHOWN_ROWS);

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::state::{App, Entry, Turn};
-use crate::cells::{duration, todo_rows};
-use crate::draw::{Cursor, Frame, Line, Span, clip, wrap};
+use crate::cells::{ToolCell, duration, todo_rows};
+use crate::draw::{Cursor, Frame, Line, Span, clip, frames, wrap};
+use crate::look::ToolProgress;
 use crate::markdown::MarkdownStream;
 use crate::overlay::Overlay;
 
@@ -12,6 +13,8 @@ use crate::overlay::Overlay;
 pub(super) const SPIN: Duration = Duration::from_millis(120);
 /// Rows of reasoning that are shown.
 const REASONING_ROWS: usize = 3;
+/// Lines of a running command that are shown.
+const LIVE_LINES: usize = 4;
 /// How old a count of background processes may be.
 const COUNT_AGE: Duration = Duration::from_secs(1);
 /// Messages that wait and are shown.
@@ -24,7 +27,7 @@ impl App {
         self.count_processes();
         let rows = usize::from(self.size.rows);
         let (mut bottom, cursor) = self.bottom();
-        bottom.push(self.status());
+        bottom.extend(self.status());
         let room = rows.saturating_sub(bottom.len() + 2).max(1);
         let mut live = self.activity(room);
         if self.last_group.is_some() || !live.is_empty() {
@@ -91,17 +94,32 @@ impl App {
         rows
     }
 
+    /// What a running command has printed last: a few lines, or half a screen when unfolded.
+    fn live_output(&self, cell: &ToolCell) -> Vec<String> {
+        let rows = usize::from(self.size.rows);
+        let most = if self.is_unfolded {
+            rows / 2
+        } else {
+            LIVE_LINES.min(rows / 4)
+        };
+        match &self.facts.live_output {
+            Some(last_lines) if cell.is_watched() => last_lines(most),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
     /// Calls, the todo list, waits, and messages that wait.
     fn running(&self, turn: &Turn) -> Vec<Line> {
         let (palette, glyphs, width) = (self.palette, self.glyphs, self.width());
         let steps = turn.begun.elapsed().as_millis() / SPIN.as_millis();
-        let step = usize::try_from(steps).unwrap_or(0) % glyphs.spinner.len().max(1);
-        let spinner = glyphs.spinner.get(step).copied().unwrap_or("*");
+        let spinner = frame_at(glyphs.spinner, steps);
         let mut rows = todo_rows(&turn.todos, width, palette, glyphs);
-        for cell in &turn.cells {
-            rows.extend(cell.running(spinner, width, palette, glyphs));
+        let is_quiet = self.setup.look.tool_progress == ToolProgress::Off;
+        for cell in turn.cells.iter().filter(|_| !is_quiet) {
+            let output = self.live_output(cell);
+            rows.extend(cell.running(spinner, &output, width, palette, glyphs));
         }
-        if turn.cells.is_empty() || turn.waiting.is_some() || turn.progress.is_some() {
+        if is_quiet || turn.cells.is_empty() || turn.waiting.is_some() || turn.progress.is_some() {
             let text = phase(turn);
             let hint = if turn.is_interrupted {
                 String::new()
@@ -112,9 +130,12 @@ impl App {
                     glyphs.dot
                 )
             };
-            let room = width.saturating_sub(2 + crate::draw::display_width(&hint));
+            let look = &self.setup.look;
+            let sign = frame_at(frames(look.indicator, look.theme.utf8), steps);
+            let used = crate::draw::display_width(sign) + 1 + crate::draw::display_width(&hint);
+            let room = width.saturating_sub(used);
             rows.push(Line::from(vec![
-                Span::styled(format!("{spinner} "), palette.accent()),
+                Span::styled(format!("{sign} "), palette.accent()),
                 Span::from(clip(&text, room, glyphs.ellipsis)),
                 Span::styled(hint, palette.faint()),
             ]));
@@ -193,11 +214,15 @@ impl App {
         }
     }
 
-    fn status(&self) -> Line {
+    fn status(&self) -> Option<Line> {
         let (palette, glyphs, width) = (self.palette, self.glyphs, self.width());
         if let Some(hint) = &self.hint {
             let text = clip(hint, width.saturating_sub(1), glyphs.ellipsis);
-            return Line::from(Span::styled(format!("  {text}"), palette.warning()));
+            let line = Line::from(Span::styled(format!("  {text}"), palette.warning()));
+            return Some(line);
+        }
+        if !self.setup.look.status_bar {
+            return None;
         }
         let facts = &self.facts;
         let mut parts: Vec<(String, bool)> = Vec::new();
@@ -250,7 +275,7 @@ impl App {
             };
             spans.push(Span::styled(text, style));
         }
-        Line::from(spans)
+        Some(Line::from(spans))
     }
 
     /// The rows of the alternate screen, while something is shown there.
@@ -305,6 +330,12 @@ impl App {
         }
         lines
     }
+}
+
+/// The frame of a moving sign after so many steps.
+fn frame_at(frames: &'static [&'static str], steps: u128) -> &'static str {
+    let step = usize::try_from(steps).unwrap_or(0) % frames.len().max(1);
+    frames.get(step).copied().unwrap_or("*")
 }
 
 /// `200k`, `1M`.

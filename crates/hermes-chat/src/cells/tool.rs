@@ -13,6 +13,8 @@ const DIFF_LINES: usize = 40;
 const FAILED_LINES: usize = 6;
 /// Lines of output of an unfolded cell.
 const UNFOLDED_LINES: usize = 1_000;
+/// A command shows its output after this time.
+const WATCHED_AFTER: Duration = Duration::from_millis(300);
 /// Characters of one line of output.
 const LINE_CHARS: usize = 2_000;
 
@@ -51,10 +53,18 @@ impl ToolCell {
         }
     }
 
-    /// The line while the call runs, and what its sub-agents do.
+    /// Whether its output can be watched while it runs, and has run long enough to be worth it: most
+    /// commands are over before anybody could read a line.
+    pub(crate) fn is_watched(&self) -> bool {
+        matches!(self.tool.as_str(), "terminal" | "execute_code")
+            && self.begun.elapsed() >= WATCHED_AFTER
+    }
+
+    /// The line while the call runs, its output so far, and what its sub-agents do.
     pub(crate) fn running(
         &self,
         spinner: &str,
+        output: &[String],
         width: usize,
         palette: Palette,
         glyphs: Glyphs,
@@ -67,6 +77,14 @@ impl ToolCell {
         };
         let sign = Span::styled(spinner.to_owned(), palette.accent());
         let mut rows = vec![self.head(sign, &time, width, palette, glyphs)];
+        for line in output {
+            let text = hermes_text::steady(hermes_text::cut(line, LINE_CHARS));
+            let text = clip(&text, width.saturating_sub(5), glyphs.ellipsis);
+            rows.push(Line::from(Span::styled(
+                format!("    {text}"),
+                palette.faint(),
+            )));
+        }
         for goal in goals(&self.arguments).iter().take(6) {
             let text = clip(goal, width.saturating_sub(6), glyphs.ellipsis);
             rows.push(Line::from(vec![

@@ -9,7 +9,7 @@ fn shown(tool: &str, arguments: Value, result: &str, unfolded: bool) -> Vec<Stri
         took: Duration::from_millis(1_200),
         result: result.to_owned(),
     });
-    let rows = cell.finished(unfolded, 60, Palette::new(true), Glyphs::UNICODE);
+    let rows = cell.finished(unfolded, 60, Palette::plain_theme(true), Glyphs::UNICODE);
     rows.iter()
         .map(|row| row.to_string().trim_end().to_owned())
         .collect()

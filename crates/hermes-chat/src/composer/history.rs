@@ -6,16 +6,25 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::setup::Typed;
+
 /// More of the file is not read.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// A longer entry is not kept.
 const MAX_ENTRY: usize = 64 * 1024;
 
+/// Seconds since 1970.
+fn now() -> f64 {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
+}
+
 /// Earlier entries, oldest first.
 #[derive(Debug)]
 pub(crate) struct History {
     path: PathBuf,
-    entries: Option<Vec<String>>,
+    entries: Option<Vec<Typed>>,
     /// The entry shown; `None` while the text is the person's own.
     at: Option<usize>,
     /// What was being typed when the first entry was shown.
@@ -32,7 +41,7 @@ impl History {
         }
     }
 
-    fn entries(&mut self) -> &mut Vec<String> {
+    fn entries(&mut self) -> &mut Vec<Typed> {
         let path = &self.path;
         self.entries.get_or_insert_with(|| {
             // A history that is missing or cannot be read is an empty one.
@@ -48,21 +57,20 @@ impl History {
             return;
         }
         let entries = self.entries();
-        if entries.last().is_some_and(|last| last == text) {
+        if entries.last().is_some_and(|last| last.text == text) {
             return;
         }
-        entries.push(text.to_owned());
+        entries.push(Typed {
+            at: now(),
+            text: text.to_owned(),
+        });
         if let Err(error) = self.append(text) {
             tracing::debug!(%error, "the history was not written");
         }
     }
 
     fn append(&self, text: &str) -> std::io::Result<()> {
-        let now = std::time::SystemTime::now();
-        let seconds = now
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
-        let mut entry = format!("\n# {seconds}\n");
+        let mut entry = format!("\n# {:.0}\n", now());
         for line in text.split('\n') {
             entry.push_str(&format!("+{line}\n"));
         }
@@ -81,15 +89,16 @@ impl History {
             current.clone_into(&mut self.draft);
         }
         self.at = Some(at);
-        self.entries().get(at).cloned()
+        self.entries().get(at).map(|entry| entry.text.clone())
     }
 
     /// The entry after the one shown, or what was being typed.
     pub(crate) fn newer(&mut self) -> Option<String> {
         let at = self.at? + 1;
-        if let Some(entry) = self.entries().get(at).cloned() {
+        if let Some(entry) = self.entries().get(at) {
+            let text = entry.text.clone();
             self.at = Some(at);
-            return Some(entry);
+            return Some(text);
         }
         self.at = None;
         Some(std::mem::take(&mut self.draft))
@@ -101,13 +110,12 @@ impl History {
     }
 
     /// Entries that contain all words, newest first, each once.
-    pub(crate) fn search(&mut self, query: &str, most: usize) -> Vec<String> {
-        let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        let mut found: Vec<String> = Vec::new();
+    pub(crate) fn search(&mut self, query: &str, most: usize) -> Vec<Typed> {
+        let words = words(query);
+        let mut found: Vec<Typed> = Vec::new();
         for entry in self.entries().iter().rev() {
-            let lower = entry.to_lowercase();
-            let matches = words.iter().all(|word| lower.contains(word.as_str()));
-            if matches && !found.contains(entry) {
+            let is_new = !found.iter().any(|other| other.text == entry.text);
+            if is_new && has_words(&entry.text, &words) {
                 found.push(entry.clone());
                 if found.len() == most {
                     break;
@@ -118,23 +126,46 @@ impl History {
     }
 }
 
-fn parsed(text: &str) -> Vec<String> {
+/// The words of a query.
+pub(crate) fn words(query: &str) -> Vec<String> {
+    query.split_whitespace().map(str::to_lowercase).collect()
+}
+
+/// Whether a text contains all words.
+pub(crate) fn has_words(text: &str, words: &[String]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().all(|word| text.contains(word.as_str()))
+}
+
+fn parsed(text: &str) -> Vec<Typed> {
     let mut entries = Vec::new();
+    let mut at = 0.0;
     let mut entry: Option<String> = None;
     for line in text.lines() {
-        match line.strip_prefix('+') {
-            Some(more) => {
-                let whole = entry.get_or_insert_default();
-                if !whole.is_empty() {
-                    whole.push('\n');
-                }
-                whole.push_str(more);
+        if let Some(more) = line.strip_prefix('+') {
+            let whole = entry.get_or_insert_default();
+            if !whole.is_empty() {
+                whole.push('\n');
             }
-            None => entries.extend(entry.take()),
+            whole.push_str(more);
+            continue;
+        }
+        entries.extend(entry.take().map(|text| Typed { at, text }));
+        if let Some(written) = line.strip_prefix('#').and_then(time) {
+            at = written;
         }
     }
-    entries.extend(entry);
+    entries.extend(entry.map(|text| Typed { at, text }));
     entries
+}
+
+/// A time in seconds, or as the Python runtime writes it.
+fn time(written: &str) -> Option<f64> {
+    let written = written.trim();
+    if let Ok(seconds) = written.parse() {
+        return Some(seconds);
+    }
+    hermes_time::local_seconds(written)
 }
 
 #[cfg(test)]
@@ -165,9 +196,12 @@ mod tests {
         assert_eq!(again.newer().as_deref(), Some("two\nlines"));
         assert_eq!(again.newer().as_deref(), Some("draft"));
         assert_eq!(again.newer(), None);
-        assert_eq!(
-            again.search("LINE", 9),
-            ["two\nlines", "from python\nsecond line"]
+        let found = again.search("LINE", 9);
+        let texts: Vec<&str> = found.iter().map(|typed| typed.text.as_str()).collect();
+        assert_eq!(texts, ["two\nlines", "from python\nsecond line"]);
+        assert!(
+            found[0].at > found[1].at && found[1].at > 1.7e9,
+            "{found:?}"
         );
         assert_eq!(again.search("python second", 9).len(), 1);
     }

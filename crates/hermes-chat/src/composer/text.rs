@@ -125,7 +125,7 @@ impl Composer {
         let before = self.before();
         let start = before
             .rfind(char::is_whitespace)
-            .map_or(0, |place| place + 1);
+            .map_or(0, |position| position + 1);
         let word = before.get(start..).unwrap_or_default();
         let Some(path) = image_path(word, directory) else {
             return false;
@@ -137,8 +137,8 @@ impl Composer {
     }
 
     fn attach(&mut self, attachment: Attachment) {
-        let place = u32::try_from(self.attachments.len()).unwrap_or(u32::MAX);
-        let character = char::from_u32(FIRST.saturating_add(place));
+        let position = u32::try_from(self.attachments.len()).unwrap_or(u32::MAX);
+        let character = char::from_u32(FIRST.saturating_add(position));
         if let Some(character) = character.filter(|_| self.attachments.len() < MOST_ATTACHMENTS) {
             self.attachments.push(attachment);
             self.text.insert(self.cursor, character);
@@ -147,8 +147,8 @@ impl Composer {
     }
 
     fn attachment(&self, character: char) -> Option<&Attachment> {
-        let place = u32::from(character).checked_sub(FIRST)?;
-        self.attachments.get(usize::try_from(place).ok()?)
+        let position = u32::from(character).checked_sub(FIRST)?;
+        self.attachments.get(usize::try_from(position).ok()?)
     }
 
     fn label(&self, character: char) -> Option<String> {
@@ -217,7 +217,7 @@ impl Composer {
     }
 
     pub(crate) fn home(&mut self) {
-        self.cursor = self.before().rfind('\n').map_or(0, |place| place + 1);
+        self.cursor = self.before().rfind('\n').map_or(0, |position| position + 1);
     }
 
     pub(crate) fn end(&mut self) {
@@ -233,7 +233,7 @@ impl Composer {
 
     pub(crate) fn cut_word_before(&mut self) {
         let start = self.before().trim_end().rfind(char::is_whitespace);
-        let start = start.map_or(0, |place| place + 1);
+        let start = start.map_or(0, |position| position + 1);
         self.cut_out(start..self.cursor);
     }
 
@@ -250,14 +250,14 @@ impl Composer {
         // At the end of a line its end goes.
         let length = match rest.find('\n') {
             Some(0) => 1,
-            Some(place) => place,
+            Some(position) => position,
             None => rest.len(),
         };
         self.cut_out(self.cursor..self.cursor + length);
     }
 
     pub(crate) fn cut_to_start(&mut self) {
-        let start = self.before().rfind('\n').map_or(0, |place| place + 1);
+        let start = self.before().rfind('\n').map_or(0, |position| position + 1);
         self.cut_out(start..self.cursor);
     }
 
@@ -278,8 +278,8 @@ impl Composer {
 
     /// One row up or down as shown; `false` if there is none.
     pub(crate) fn vertical(&mut self, down: bool, width: usize) -> bool {
-        let places = self.places(width);
-        let Some((row, column)) = position(&places, self.cursor) else {
+        let positions = self.positions(width);
+        let Some((row, column)) = row_and_column(&positions, self.cursor) else {
             return false;
         };
         let Some(target) = (if down {
@@ -289,11 +289,12 @@ impl Composer {
         }) else {
             return false;
         };
-        let in_row = places.iter().filter(|place| place.row == target);
-        let nearest = in_row.min_by_key(|place| (place.column.abs_diff(column), place.column));
+        let in_row = positions.iter().filter(|position| position.row == target);
+        let nearest =
+            in_row.min_by_key(|position| (position.column.abs_diff(column), position.column));
         match nearest {
-            Some(place) => {
-                self.cursor = place.byte;
+            Some(position) => {
+                self.cursor = position.byte;
                 true
             }
             None => false,
@@ -309,30 +310,30 @@ impl Composer {
         next: &Span,
     ) -> (Vec<Line>, Cursor) {
         let room = width.saturating_sub(first.width()).max(2);
-        let places = self.places(room);
+        let positions = self.positions(room);
         let mut rows: Vec<Vec<Span>> = vec![vec![first.clone()]];
-        for place in &places {
-            while rows.len() <= place.row {
+        for position in &positions {
+            while rows.len() <= position.row {
                 rows.push(vec![next.clone()]);
             }
-            if place.shown.is_empty() {
+            if position.shown.is_empty() {
                 continue;
             }
-            let style = if place.is_label {
+            let style = if position.is_label {
                 palette.accent()
             } else {
                 palette.plain()
             };
-            if let Some(row) = rows.get_mut(place.row) {
+            if let Some(row) = rows.get_mut(position.row) {
                 match row.last_mut() {
                     Some(last) if last.style == style && row_is_open(last, first, next) => {
-                        last.content.to_mut().push_str(&place.shown);
+                        last.content.to_mut().push_str(&position.shown);
                     }
-                    _ => row.push(Span::styled(place.shown.clone(), style)),
+                    _ => row.push(Span::styled(position.shown.clone(), style)),
                 }
             }
         }
-        let (row, column) = position(&places, self.cursor).unwrap_or_default();
+        let (row, column) = row_and_column(&positions, self.cursor).unwrap_or_default();
         let cursor = Cursor {
             row: u16::try_from(row).unwrap_or(u16::MAX),
             column: u16::try_from(column + first.width()).unwrap_or(u16::MAX),
@@ -341,12 +342,12 @@ impl Composer {
     }
 
     /// Where everything stands that the cursor can be before; the last is the end.
-    fn places(&self, width: usize) -> Vec<Place> {
-        let mut places = Vec::new();
+    fn positions(&self, width: usize) -> Vec<GraphemePosition> {
+        let mut positions = Vec::new();
         let (mut row, mut column, mut byte) = (0, 0, 0);
         for grapheme in self.text.graphemes(true) {
             if grapheme == "\n" {
-                places.push(Place::at(row, column, byte));
+                positions.push(GraphemePosition::at(row, column, byte));
                 row += 1;
                 column = 0;
                 byte += 1;
@@ -361,7 +362,7 @@ impl Composer {
                 row += 1;
                 column = 0;
             }
-            places.push(Place {
+            positions.push(GraphemePosition {
                 row,
                 column,
                 byte,
@@ -375,12 +376,12 @@ impl Composer {
             row += 1;
             column = 0;
         }
-        places.push(Place::at(row, column, byte));
-        places
+        positions.push(GraphemePosition::at(row, column, byte));
+        positions
     }
 }
 
-struct Place {
+struct GraphemePosition {
     row: usize,
     column: usize,
     byte: usize,
@@ -388,7 +389,7 @@ struct Place {
     is_label: bool,
 }
 
-impl Place {
+impl GraphemePosition {
     fn at(row: usize, column: usize, byte: usize) -> Self {
         Self {
             row,
@@ -405,9 +406,9 @@ fn row_is_open(last: &Span, first: &Span, next: &Span) -> bool {
     last.content != first.content && last.content != next.content
 }
 
-fn position(places: &[Place], byte: usize) -> Option<(usize, usize)> {
-    let place = places.iter().find(|place| place.byte == byte)?;
-    Some((place.row, place.column))
+fn row_and_column(positions: &[GraphemePosition], byte: usize) -> Option<(usize, usize)> {
+    let position = positions.iter().find(|position| position.byte == byte)?;
+    Some((position.row, position.column))
 }
 
 /// Text without characters that could be taken for attachments.

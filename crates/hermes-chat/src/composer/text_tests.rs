@@ -16,7 +16,7 @@ fn typed(text: &str) -> Composer {
 fn shown(composer: &Composer, width: usize) -> (Vec<String>, (u16, u16)) {
     let sign = Span::from("> ".to_owned());
     let blank = Span::from("  ".to_owned());
-    let (rows, cursor) = composer.rows(width, Palette::new(true), &sign, &blank);
+    let (rows, cursor) = composer.rows(width, Palette::plain_theme(true), &sign, &blank);
     let rows = rows.iter().map(ToString::to_string).collect();
     (rows, (cursor.row, cursor.column))
 }

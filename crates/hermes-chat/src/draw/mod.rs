@@ -6,7 +6,7 @@ mod region;
 mod sgr;
 mod wrap;
 
-pub(crate) use palette::{Glyphs, Palette};
+pub(crate) use palette::{Glyphs, Palette, frames};
 pub(crate) use region::{Cursor, Frame, Region, lines_at};
 pub(crate) use wrap::{clip, cut_middle, display_width, wrap};
 

@@ -19,14 +19,26 @@ pub(super) fn set(out: &mut Vec<u8>, style: Style) {
         }
     }
     for (colour, base) in [(style.fg, 30), (style.bg, 40)] {
-        if let Some(code) = colour.and_then(|colour| number(colour, base)) {
-            out.extend_from_slice(format!(";{code}").as_bytes());
+        match colour {
+            Some(Color::Rgb(red, green, blue)) => {
+                let code = format!(";{};2;{red};{green};{blue}", base + 8);
+                out.extend_from_slice(code.as_bytes());
+            }
+            Some(Color::Indexed(index)) => {
+                out.extend_from_slice(format!(";{};5;{index}", base + 8).as_bytes());
+            }
+            Some(colour) => {
+                if let Some(code) = number(colour, base) {
+                    out.extend_from_slice(format!(";{code}").as_bytes());
+                }
+            }
+            None => {}
         }
     }
     out.push(b'm');
 }
 
-/// The sixteen colours of the palette; nothing else is used.
+/// The sixteen colours of the palette.
 fn number(colour: Color, base: u8) -> Option<u8> {
     let code = match colour {
         Color::Black => 0,

@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     fn coloured(name: &str, lines: &[&str]) -> Vec<Vec<(String, bool)>> {
-        let palette = Palette::new(true);
+        let palette = Palette::plain_theme(true);
         let mut highlighter = Highlighter::new(name, palette);
         lines
             .iter()
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn keywords_and_strings_are_told_apart() {
-        let palette = Palette::new(true);
+        let palette = Palette::plain_theme(true);
         let spans = Highlighter::new("py", palette).line("return \"if\" # 1");
         let styles: Vec<_> = spans
             .iter()

@@ -3,7 +3,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 fn shown(source: &str, width: usize) -> String {
-    let mut stream = MarkdownStream::new(Palette::new(true), Glyphs::UNICODE, width);
+    let mut stream = MarkdownStream::new(Palette::plain_theme(true), Glyphs::UNICODE, width);
     let mut lines = Vec::new();
     stream.push(source, &mut lines);
     stream.finish(&mut lines);
@@ -33,7 +33,7 @@ fn blocks_are_laid_out() {
 fn pieces_of_any_size_give_the_same_lines() {
     let whole = shown(SOURCE, 30);
     for size in [1, 2, 3, 7, 50] {
-        let mut stream = MarkdownStream::new(Palette::new(true), Glyphs::UNICODE, 30);
+        let mut stream = MarkdownStream::new(Palette::plain_theme(true), Glyphs::UNICODE, 30);
         let mut lines = Vec::new();
         let characters: Vec<char> = SOURCE.chars().collect();
         for piece in characters.chunks(size) {
@@ -48,7 +48,7 @@ fn pieces_of_any_size_give_the_same_lines() {
 
 #[test]
 fn code_goes_out_line_by_line() {
-    let mut stream = MarkdownStream::new(Palette::new(true), Glyphs::UNICODE, 60);
+    let mut stream = MarkdownStream::new(Palette::plain_theme(true), Glyphs::UNICODE, 60);
     let mut lines = Vec::new();
     stream.push("```py\nx = 1\ny =", &mut lines);
     assert_eq!(text(&lines), "    x = 1");
@@ -59,7 +59,7 @@ fn code_goes_out_line_by_line() {
 fn every_line_of_a_long_paragraph_arrives() {
     let source: Vec<String> = (0..10_000).map(|n| format!("line {n}")).collect();
     let source = source.join("\n");
-    let mut stream = MarkdownStream::new(Palette::new(true), Glyphs::UNICODE, 60);
+    let mut stream = MarkdownStream::new(Palette::plain_theme(true), Glyphs::UNICODE, 60);
     let mut lines = Vec::new();
     stream.push(&source, &mut lines);
     assert!(stream.preview().len() <= MOST_LINES);
@@ -70,7 +70,7 @@ fn every_line_of_a_long_paragraph_arrives() {
 
 #[test]
 fn endless_line_goes_out_in_parts() {
-    let mut stream = MarkdownStream::new(Palette::new(true), Glyphs::UNICODE, 40);
+    let mut stream = MarkdownStream::new(Palette::plain_theme(true), Glyphs::UNICODE, 40);
     let mut lines = Vec::new();
     for _ in 0..1000 {
         stream.push("日本 words ", &mut lines);

@@ -9,6 +9,7 @@ use rustix::stdio::stdin;
 use super::picker::{Picked, Picker};
 use super::screen::Alternate;
 use crate::draw::{Glyphs, Palette};
+use crate::look::Theme;
 use crate::terminal::{Decoder, Input, RawMode, size};
 
 /// How long a lone escape may be the beginning of something.
@@ -19,14 +20,13 @@ const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 pub struct Choice<'a> {
     pub title: &'a str,
     pub entries: Vec<String>,
-    pub coloured: bool,
-    pub utf8: bool,
+    pub theme: Theme,
 }
 
 /// Lets the person pick an entry; `None` if they did not, or the program is to end.
 pub fn choose(choice: Choice<'_>, interrupt: &Wake) -> std::io::Result<Option<usize>> {
-    let palette = Palette::new(choice.coloured);
-    let glyphs = Glyphs::new(choice.utf8);
+    let palette = Palette::new(&choice.theme);
+    let glyphs = Glyphs::new(choice.theme.utf8);
     let mut picker = Picker::new(choice.title, choice.entries);
     let signals = TerminalSignals::listen()?;
     let mode = RawMode::enter()?;

@@ -157,7 +157,7 @@ mod tests {
                 Picked::Nothing
             );
         }
-        let rows = picker.rows(SIZE, Palette::new(false), Glyphs::UNICODE);
+        let rows = picker.rows(SIZE, Palette::plain_theme(false), Glyphs::UNICODE);
         let text: Vec<String> = rows
             .iter()
             .map(|row| row.to_string().trim_end().to_owned())
@@ -177,7 +177,9 @@ mod tests {
         picker.choose_last();
         assert_eq!(picker.key(Key::Enter, Mods::NONE, SIZE), Picked::Nothing);
         assert_eq!(
-            picker.rows(SIZE, Palette::new(true), Glyphs::ASCII).len(),
+            picker
+                .rows(SIZE, Palette::plain_theme(true), Glyphs::ASCII)
+                .len(),
             8
         );
     }

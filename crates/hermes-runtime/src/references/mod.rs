@@ -12,6 +12,20 @@ use crate::person::Person;
 /// Characters that a token stands for.
 const CHARS_PER_TOKEN: u64 = 4;
 
+/// Above the reasons why something is missing.
+const NOT_ATTACHED: &str = "\n\n[Not attached]\n";
+/// Above what is attached.
+const ATTACHED: &str = "\n\n[Attached]\n\n";
+
+/// A message as it was typed, without what [`expand`] has added.
+pub fn typed_part(message: &str) -> &str {
+    let ends = [NOT_ATTACHED, ATTACHED].map(|mark| message.find(mark));
+    let end = ends.into_iter().flatten().min();
+    message
+        .get(..end.unwrap_or(message.len()))
+        .unwrap_or(message)
+}
+
 /// The message with everything it refers to, as far as half of a context window of `window` tokens
 /// holds it.
 pub(crate) fn expand(text: &str, source: &Source<'_>, window: u64, person: &dyn Person) -> String {
@@ -41,11 +55,11 @@ pub(crate) fn expand(text: &str, source: &Source<'_>, window: u64, person: &dyn 
     }
     let mut message = text.to_owned();
     if !refused.is_empty() {
-        message.push_str("\n\n[Not attached]\n");
+        message.push_str(NOT_ATTACHED);
         message.push_str(&refused.join("\n"));
     }
     if !blocks.is_empty() {
-        message.push_str("\n\n[Attached]\n\n");
+        message.push_str(ATTACHED);
         message.push_str(&blocks.join("\n\n"));
     }
     message

@@ -18,6 +18,7 @@ mod search_sql;
 mod sql_fragments;
 mod titles;
 mod todos;
+mod typed;
 mod undo;
 mod usage;
 
@@ -31,6 +32,7 @@ pub use recall::{
     DiscoverRequest, DiscoveredConversation, MessageWindow, RecalledMessage, ScrollRequest,
 };
 pub use search::{Neighbour, SearchHit, SearchOrder, SearchRequest};
+pub use typed::TypedMessage;
 pub use undo::UndoneTurns;
 
 use std::path::{Path, PathBuf};

@@ -179,3 +179,25 @@ fn search_filters_orders_and_pages() {
         Vec::<String>::new()
     );
 }
+
+#[test]
+fn typed_messages_are_those_of_people_newest_first_and_each_once() {
+    let mut test = TestStore::new();
+    test.conversation(&["fix the Parser", "run it"]);
+    test.conversation(&["write docs for the parser", "run it"]);
+    test.conversation_from("tool", &["parser for a tool"]);
+    test.conversation_from("cron", &["parser every day"]);
+    let typed = |words: &[&str], most| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let found = test.store.typed_messages(&words, most).unwrap();
+        found.into_iter().map(|one| one.text).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        typed(&[], 9),
+        ["run it", "write docs for the parser", "fix the Parser"]
+    );
+    assert_eq!(typed(&["parser"], 1), ["write docs for the parser"]);
+    assert_eq!(typed(&["parser", "fix"], 9), ["fix the Parser"]);
+    assert_eq!(typed(&["100%"], 9), Vec::<String>::new());
+    assert_eq!(typed(&["answer"], 9), Vec::<String>::new());
+}

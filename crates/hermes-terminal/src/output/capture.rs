@@ -7,6 +7,7 @@ pub(crate) struct TextTail {
     /// Of `text`.
     characters: usize,
     bound: usize,
+    is_cut: bool,
 }
 
 impl TextTail {
@@ -15,6 +16,7 @@ impl TextTail {
             text: String::new(),
             characters: 0,
             bound,
+            is_cut: false,
         }
     }
 
@@ -26,7 +28,13 @@ impl TextTail {
             let excess = self.text.len() - self.as_str().len();
             self.text.drain(..excess);
             self.characters = self.bound;
+            self.is_cut = true;
         }
+    }
+
+    /// Whether the beginning is not in the text any more.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut || self.characters > self.bound
     }
 
     pub(crate) fn as_str(&self) -> &str {

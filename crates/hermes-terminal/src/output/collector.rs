@@ -8,6 +8,7 @@ use hermes_secret::Redactor;
 use super::ansi::AnsiStripper;
 use super::capture::BoundedText;
 use super::decode::Utf8Decoder;
+use super::live::LiveOutput;
 use super::spill::Spill;
 use super::truncate::{cut, truncate};
 
@@ -40,6 +41,8 @@ struct Sink {
     early: String,
     spill: Option<Spill>,
     wants_spill: bool,
+    /// Somebody watches the output as it comes.
+    live: Option<Arc<LiveOutput>>,
 }
 
 /// What a result shows.
@@ -58,6 +61,7 @@ impl Collector {
             early: String::new(),
             spill: None,
             wants_spill: options.full_output.is_some(),
+            live: None,
         };
         Self {
             options,
@@ -65,6 +69,12 @@ impl Collector {
             stripper: AnsiStripper::default(),
             sink,
         }
+    }
+
+    /// Shows the end of the output there as it comes.
+    pub(crate) fn watched_by(mut self, live: Arc<LiveOutput>) -> Self {
+        self.sink.live = Some(live);
+        self
     }
 
     /// Takes the next bytes.
@@ -117,6 +127,9 @@ impl Collector {
 impl Sink {
     fn push(&mut self, text: &str, options: &CollectorOptions) {
         self.text.push(text);
+        if let Some(live) = &self.live {
+            live.push(text);
+        }
         if !self.wants_spill {
             return;
         }

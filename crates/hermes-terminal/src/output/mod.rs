@@ -5,6 +5,7 @@ mod ansi;
 mod capture;
 mod collector;
 mod decode;
+mod live;
 mod spill;
 mod truncate;
 
@@ -12,4 +13,5 @@ pub use ansi::AnsiStripper;
 pub(crate) use capture::TextTail;
 pub use collector::{Collected, Collector, CollectorOptions};
 pub use decode::Utf8Decoder;
+pub(crate) use live::LiveOutput;
 pub use truncate::{tail_from_line_start, truncate};

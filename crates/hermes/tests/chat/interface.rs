@@ -24,6 +24,15 @@ fn last_said(world: &World) -> String {
     last.unwrap()["content"].as_str().unwrap().to_owned()
 }
 
+/// What the person has said in the conversation, as the model was last told.
+fn all_said(world: &World) -> Vec<String> {
+    messages(world.bodies().last().unwrap())
+        .iter()
+        .filter(|message| message["role"] == "user")
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 /// Nothing that a terminal would answer: no position, no attributes, no colours, no version.
 fn assert_asks_nothing(screen: &OnScreen) {
     let text = String::from_utf8_lossy(&screen.bytes()).into_owned();
@@ -432,6 +441,36 @@ fn history_is_searched_across_sessions() {
 }
 
 #[test]
+fn history_search_finds_what_was_typed_elsewhere_once_and_newest_first() {
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("noted")));
+    // None of these is in the history file of the terminal.
+    for text in [
+        "parse the dates",
+        "parse the logs",
+        "parse the dates",
+        "unrelated",
+    ] {
+        world.ask(text).succeeds();
+    }
+    let mut screen = started(&world, &[]);
+    screen.press("\u{12}");
+    screen.wait_for("unrelated");
+    screen.press("parse");
+    screen.wait_without("unrelated");
+    screen.wait_for("parse the logs");
+    let rows = screen.rows();
+    let found: Vec<&String> = rows
+        .iter()
+        .filter(|row| row.contains("parse the"))
+        .collect();
+    assert_eq!(found, ["❯ parse the dates", "  parse the logs"]);
+    screen.press("\u{1b}[B\r");
+    screen.wait_for("❯ parse the logs");
+    screen.press("\u{15}\u{12}never typed");
+    screen.wait_for("nothing found");
+}
+
+#[test]
 fn shell_command_runs_at_the_terminal_and_is_not_sent() {
     let world = World::answering([ScriptedAnswer::text("hi")]);
     let mut screen = started(&world, &[]);
@@ -460,27 +499,90 @@ fn editor_changes_the_text() {
 }
 
 #[test]
-fn escape_twice_takes_a_message_back_for_another_try() {
-    let world = World::answering(["one", "two", "three"].map(ScriptedAnswer::text));
+fn escape_twice_edits_a_message_in_a_fork_and_the_session_stays() {
+    let world = World::answering(["one", "two", "three", "four"].map(ScriptedAnswer::text));
     let mut screen = started(&world, &[]);
+    for (text, answer) in [("first", "  one"), ("second", "  two")] {
+        screen.press(&format!("{text}\r"));
+        screen.wait_for(answer);
+        screen.wait_without("Ctrl-C interrupts");
+    }
+    screen.press("\u{1b}\u{1b}");
+    screen.wait_for("Edit an earlier message");
+    screen.press("\r");
+    screen.wait_for("Now in ");
+    screen.press(" again\r");
+    screen.wait_for("  three");
+    assert_eq!(all_said(&world), ["first", "second again"]);
+    screen.press("\u{4}");
+    screen.wait().succeeds();
+    let listed = world.home.run(["sessions", "list", "--json"]);
+    let sessions = listed.succeeds().json();
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    let old = sessions
+        .iter()
+        .map(|session| session["id"].as_str().unwrap())
+        .find(|id| {
+            let stored = world.stored(id);
+            stored.len() == 4 && stored.iter().all(|row| row["content"] != "second again")
+        });
+    let old = old.unwrap_or_else(|| panic!("the session is not whole: {sessions:?}"));
+    let mut screen = started(&world, &["--resume", old]);
+    screen.press("third\r");
+    screen.wait_for("  four");
+    assert_eq!(all_said(&world), ["first", "second", "third"]);
+}
+
+#[test]
+fn first_message_is_edited_in_an_empty_fork() {
+    let world = World::answering(["one", "two"].map(ScriptedAnswer::text));
+    let mut screen = started(&world, &[]);
+    screen.press("\u{1b}\u{1b}");
+    screen.wait_for("There are no messages to edit yet");
     screen.press("first\r");
     screen.wait_for("  one");
-    screen.press("second\r");
-    screen.wait_for("  two");
     screen.wait_without("Ctrl-C interrupts");
     screen.press("\u{1b}\u{1b}");
     screen.wait_for("Edit an earlier message");
     screen.press("\r");
-    screen.wait_for("Took back the last 1 message");
-    screen.wait_for("❯ second");
-    screen.press(" again\r");
-    screen.wait_for("  three");
-    let said: Vec<String> = messages(world.bodies().last().unwrap())
-        .iter()
-        .filter(|message| message["role"] == "user")
-        .map(|message| message["content"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(said, ["first", "second again"]);
+    screen.wait_for("Now in ");
+    screen.press(" anew\r");
+    screen.wait_for("  two");
+    assert_eq!(all_said(&world), ["first anew"]);
+}
+
+#[test]
+fn running_command_shows_its_last_lines_and_leaves_one() {
+    let script = "for n in $(seq 1 30); do echo line-$n; done; printf 'key half-%s' secret; \
+        while [ ! -e go-on ]; do sleep 0.05; done; echo over";
+    let world = World::answering([
+        ScriptedAnswer::call("terminal", &json!({"command": script})),
+        ScriptedAnswer::text("all done"),
+    ]);
+    let mut screen = started(&world, &["--yolo"]);
+    screen.press("go\r");
+    screen.wait_for("    line-30");
+    screen.wait_for("    key");
+    let shown = screen.rows().join("\n");
+    assert!(
+        shown.contains("line-28") && !shown.contains("line-26"),
+        "{shown}"
+    );
+    // A word that is not whole yet may be a secret.
+    assert!(!shown.contains("half-secret"), "{shown}");
+    screen.press("\u{f}");
+    screen.wait_for("    line-21");
+    screen.press("\u{f}");
+    screen.wait_without("    line-21");
+    std::fs::write(world.home.user_home().join("go-on"), "").unwrap();
+    screen.wait_for("all done");
+    let all = screen.all_rows();
+    assert!(!all.iter().any(|row| row.contains("    line-")), "{all:?}");
+    assert!(
+        all.iter().any(|row| row.starts_with("✓ Run for n in")),
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -580,4 +682,155 @@ fn session_is_chosen_from_a_list_and_goes_on() {
     screen.wait().succeeds();
     let refused = world.hermes(&["sessions", "browse"]).run();
     refused.exits(1).says_part("needs a terminal");
+}
+
+#[test]
+fn skin_of_the_settings_colours_the_screen_and_another_takes_over() {
+    let world = World::configured(
+        ModelServer::always(ScriptedAnswer::text("fine")),
+        "display: {skin: sea}",
+    );
+    let own = "colors: {ui_accent: '#0088ff', banner_title: '#0088ff'}\n";
+    world.home.put("skins/sea.yaml", own);
+    let call = world.hermes(&["chat"]).env("COLORTERM", "truecolor");
+    let mut screen = call.start_on_screen(24, 80);
+    screen.wait_for("test-model");
+    let sign = |screen: &OnScreen| {
+        let row = u16::try_from(
+            screen
+                .rows()
+                .iter()
+                .rposition(|row| row.starts_with('❯'))
+                .unwrap(),
+        );
+        screen.with_screen(|model| model.cell(row.unwrap(), 0).unwrap().fgcolor())
+    };
+    assert_eq!(sign(&screen), vt100::Color::Rgb(0, 0x88, 0xff));
+    screen.press("/skin slate\r");
+    screen.wait_for("Skin: slate");
+    screen.wait_for("test-model");
+    assert_eq!(sign(&screen), vt100::Color::Rgb(0x7e, 0xb8, 0xf6));
+    screen.press("/skin default\r");
+    screen.wait_for("Skin: default");
+    screen.press("hello\r");
+    screen.wait_for("  fine");
+    screen.wait_without("Ctrl-C interrupts");
+    assert_eq!(sign(&screen), vt100::Color::Idx(6));
+}
+
+#[test]
+fn broken_skin_is_one_warning_and_the_default() {
+    for (file, says) in [
+        ("colors: {ui_accent: blueish}\n", "colors.ui_accent is"),
+        ("colors: [1\n", "skins/sea.yaml"),
+        ("- x\n", "not a mapping"),
+    ] {
+        let world = World::configured(
+            ModelServer::always(ScriptedAnswer::text("fine")),
+            "display: {skin: sea}",
+        );
+        world.home.put("skins/sea.yaml", file);
+        let mut screen = started(&world, &[]);
+        screen.wait_for(says);
+        screen.wait_for("the default skin is shown");
+        screen.press("/status\r");
+        screen.wait_for("Provider");
+        screen.press("hello\r");
+        screen.wait_for("  fine");
+        let all = screen.all_rows().join("\n");
+        assert_eq!(all.matches(says).count(), 1, "{all}");
+    }
+}
+
+#[test]
+fn settings_of_the_display_act_in_the_interface() {
+    let answer = || ScriptedAnswer::text("fine");
+    let call = || ScriptedAnswer::call("terminal", &json!({"command": "seq 1 40"}));
+    let world = World::configured(
+        ModelServer::start([answer(), call(), answer(), call(), answer(), answer()]),
+        "display: {timestamps: true, timestamp_format: 'at-%H', runtime_footer: {enabled: true}}",
+    );
+    let mut screen = started(&world, &["--yolo"]);
+    screen.press("hello\r");
+    screen.wait_for("❯ hello  [at-");
+    screen.wait_until("the line under the answer", |shown| {
+        shown
+            .lines()
+            .any(|row| row.starts_with("  [at-") && row.contains("test-model · "))
+    });
+    // Typed ahead: each is run when the one before is over.
+    screen.press("/timestamps off\r/footer off\r/statusbar\r/verbose off\r");
+    for says in [
+        "Times of messages: off",
+        "under answers: off",
+        "The status line is off",
+        "Tool calls are not shown",
+    ] {
+        screen.wait_for(says);
+    }
+    screen.press("/redraw\r");
+    screen.wait_without("fine");
+    screen.press("again\r");
+    screen.wait_for("  fine");
+    screen.wait_without("Ctrl-C interrupts");
+    let shown = screen.rows().join("\n");
+    assert!(
+        !shown.contains("[at-") && !shown.contains("Run seq") && !shown.contains("test-model"),
+        "{shown}"
+    );
+    screen.press("/verbose verbose\r");
+    screen.wait_for("with their output");
+    screen.press("once more\r");
+    screen.wait_until("the output", |shown| {
+        shown.lines().any(|row| row.trim() == "40")
+    });
+}
+
+#[test]
+fn background_session_answers_above_what_is_typed() {
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("- from beside")));
+    let mut screen = started(&world, &[]);
+    screen.press("/background look it up\r");
+    screen.wait_for("Background session");
+    screen.wait_for("  • from beside");
+    screen.press("still typing");
+    screen.wait_for("❯ still typing");
+}
+
+#[test]
+fn whole_reasoning_stays_above_the_answer_where_it_is_wanted() {
+    let thought = (1..8).map(|n| format!("thought {n}\n")).collect::<String>();
+    let answer = || ScriptedAnswer::text("concluded").thinking(&thought);
+    let world = World::configured(
+        ModelServer::start([answer(), answer()]),
+        "display: {reasoning_full: true}",
+    );
+    let mut screen = started(&world, &[]);
+    screen.press("think\r");
+    screen.wait_for("  concluded");
+    let all = screen.all_rows().join("\n");
+    assert!(
+        all.contains("thought 1") && all.contains("thought 7"),
+        "{all}"
+    );
+    screen.press("/reasoning hide\r");
+    screen.wait_for("Reasoning is not shown");
+    screen.press("/redraw\r");
+    screen.wait_without("thought");
+    screen.press("again\r");
+    screen.wait_for("  concluded");
+    assert!(!screen.rows().join("\n").contains("thought"));
+}
+
+#[test]
+fn prompt_is_written_in_the_editor_and_sent() {
+    let world = World::answering([ScriptedAnswer::text("fine")]);
+    let script = "#!/bin/sh\nprintf ' and more' >> \"$1\"\n";
+    let editor = world.home.put_outside("editor.sh", script, 0o755);
+    let call = world.hermes(&["chat"]).env("EDITOR", &editor);
+    let mut screen = call.start_on_screen(24, 80);
+    screen.wait_for("test-model");
+    screen.press("/prompt begin\r");
+    screen.wait_for("  fine");
+    assert_eq!(last_said(&world), "begin and more");
 }

@@ -6,6 +6,9 @@ use serde_json::json;
 
 use crate::world::{World, messages};
 
+/// A picture of one pixel.
+const PIXEL: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0dIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82";
+
 /// Lines typed into a conversation; gives what it says beside the answers.
 fn typed(world: &World, lines: &str) -> hermes_testkit::ProgramOutput {
     world.hermes(&["chat", "--cli"]).stdin(lines).run()
@@ -244,4 +247,159 @@ fn conversation_is_saved_and_work_goes_on_beside_it() {
     terminal.wait_for("an answer");
     terminal.press("\u{4}");
     terminal.wait().succeeds();
+}
+
+#[test]
+fn commands_about_the_display_write_settings_that_act_at_once() {
+    let world = always("");
+    let shown = typed(&world, "/timestamps on\nhello\n/history\n");
+    shown.succeeds();
+    let time = shown.stderr.lines().any(|line| {
+        let line = line.trim_start();
+        line.starts_with('[') && line.get(3..4) == Some(":") && line.contains("user")
+    });
+    assert!(time, "{shown}");
+    for (line, says, key, value) in [
+        ("/timestamps off", "off, here", "timestamps", "false"),
+        ("/footer", "The line under answers: on", "enabled", "true"),
+        (
+            "/busy queue",
+            "waits for its end",
+            "busy_input_mode",
+            "queue",
+        ),
+        ("/indicator ascii", "ascii", "tui_status_indicator", "ascii"),
+        ("/skin slate", "Skin: slate", "skin", "slate"),
+        ("/reasoning hide", "not shown", "show_reasoning", "false"),
+        ("/reasoning full", "stays above", "reasoning_full", "true"),
+    ] {
+        typed(&world, &format!("{line}\n"))
+            .succeeds()
+            .says_part(says);
+        let config = world.home.read("config.yaml");
+        assert!(
+            config.contains(&format!("{key}: {value}")),
+            "{line}: {config}"
+        );
+    }
+    typed(&world, "/busy status\n")
+        .succeeds()
+        .says_part("waits");
+    typed(&world, "/timestamps status\n")
+        .succeeds()
+        .says_part(": off");
+    for line in [
+        "/busy never",
+        "/timestamps maybe",
+        "/indicator x",
+        "/verbose x",
+        "/skin ../x",
+    ] {
+        typed(&world, &format!("{line}\n"))
+            .exits(1)
+            .says_part("hint:");
+    }
+}
+
+#[test]
+fn tool_progress_decides_what_is_shown_of_calls() {
+    let calls = |more: &str, lines: &str| {
+        let call = || ScriptedAnswer::call("terminal", &json!({"command": "echo a-line"}));
+        let world = World::configured(
+            ModelServer::start([call(), call(), ScriptedAnswer::text("done")]),
+            more,
+        );
+        let args = ["chat", "--cli", "--yolo"];
+        let shown = world.hermes(&args).stdin(lines).run();
+        shown.succeeds();
+        let text = format!("{}{}", shown.stdout, shown.stderr);
+        let count = text.matches("┊ terminal {").count();
+        (
+            count,
+            text.contains("a-line\\n\"") || text.contains("\"output\":"),
+        )
+    };
+    assert_eq!(calls("", "go\n"), (2, false));
+    assert_eq!(calls("display: {tool_progress: off}", "go\n"), (0, false));
+    assert_eq!(calls("display: {tool_progress: new}", "go\n"), (1, false));
+    assert_eq!(
+        calls("display: {tool_progress: verbose}", "go\n"),
+        (2, true)
+    );
+    assert_eq!(calls("", "/verbose\ngo\n"), (2, true));
+    assert_eq!(calls("", "/verbose off\ngo\n"), (0, false));
+}
+
+#[test]
+fn skins_are_listed_with_the_persons_own_and_what_is_wrong_with_them() {
+    let world = always("");
+    let own = "name: sea\ndescription: blue and green\ncolors: {ui_accent: '#0088ff'}\n";
+    world.home.put("skins/sea.yaml", own);
+    world
+        .home
+        .put("skins/broken.yaml", "colors: {ui_ok: blueish}\n");
+    let listed = typed(&world, "/skin\n");
+    listed.succeeds();
+    for part in ["* default", "slate", "blue and green", "colors.ui_ok is"] {
+        listed.says_part(part);
+    }
+    typed(&world, "/skin sea\n")
+        .succeeds()
+        .says_part("Skin: sea");
+    typed(&world, "/skin broken\n")
+        .exits(1)
+        .says_part("#RRGGBB");
+    assert!(world.home.read("config.yaml").contains("skin: sea"));
+}
+
+#[test]
+fn image_of_the_clipboard_goes_with_the_next_message() {
+    let world = World::configured(
+        ModelServer::always(ScriptedAnswer::text("seen")),
+        "agent: {image_input_mode: native}",
+    );
+    let png = world.home.put_outside("pixel.png", PIXEL, 0o644);
+    let script = format!("#!/bin/sh\nexec cat '{}'\n", png.display());
+    let directory = world.home.put_outside("bin/wl-paste", script, 0o755);
+    let path = format!("{}:/usr/bin:/bin", directory.parent().unwrap().display());
+    let call = |input: &str| {
+        let call = world.hermes(&["chat", "--cli"]).stdin(input);
+        call.env("PATH", &path).run()
+    };
+    call("/paste\nwhat is it?\n")
+        .succeeds()
+        .says_part("goes with the next message");
+    let sent = world.bodies().last().unwrap().to_string();
+    assert!(sent.contains("data:image/png;base64,"), "{sent}");
+    world
+        .home
+        .put_outside("bin/wl-paste", "#!/bin/sh\necho text\n", 0o755);
+    call("/paste\n")
+        .exits(1)
+        .says_part("no image on the clipboard");
+    let bare = world.hermes(&["chat", "--cli"]).stdin("/paste\n");
+    bare.env("PATH", "/nonexistent")
+        .run()
+        .exits(1)
+        .says_part("install wl-clipboard or xclip");
+}
+
+#[test]
+fn what_runs_in_the_background_is_listed() {
+    let world = World::answering([
+        ScriptedAnswer::call(
+            "terminal",
+            &json!({"command": "sleep 321", "background": true}),
+        ),
+        ScriptedAnswer::text("started"),
+    ]);
+    let args = ["chat", "--cli", "--yolo"];
+    let shown = world
+        .hermes(&args)
+        .stdin("/agents\ngo\n/agents\n/whoami\n/stop\n")
+        .run();
+    shown.succeeds();
+    shown.says_part("Nothing runs in the background.");
+    shown.says_part("  sleep 321");
+    shown.says_part("Profile    default");
 }

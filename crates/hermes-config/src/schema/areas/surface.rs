@@ -1,6 +1,6 @@
 //! What people see.
 
-use super::super::key::{choice, flag, int, list, map, text};
+use super::super::key::{Fallback, Kind, choice, custom, flag, int, list, map, text};
 
 sections! {
     /// The web page.
@@ -39,7 +39,7 @@ sections! {
 
     /// Output of the agent.
     "display" open = true {
-        /// Look of the terminal.
+        /// Colours of the terminal: a built-in skin, or one of `skins/NAME.yaml`.
         "skin": text("default");
         /// How `chat` is shown at a terminal: `plain` is line by line, for screen readers; `cli` and
         /// `tui` are the same interface.
@@ -50,6 +50,8 @@ sections! {
         "language": text("en");
         /// Whether the model's reasoning is shown.
         "show_reasoning": flag(true);
+        /// Whether all of the reasoning stays above the answer.
+        "reasoning_full": flag(false);
         /// Whether costs are shown.
         "show_cost": flag(false);
         /// Whether answers appear while they are written; at a terminal they do unless this is set to
@@ -57,6 +59,20 @@ sections! {
         "streaming": flag(false);
         /// Whether messages show the time.
         "timestamps": flag(false);
+        /// How that time is written, as for `date`.
+        "timestamp_format": text("%H:%M");
+        /// How much is shown of tool calls: `new` leaves out repeated calls of the same tool, and
+        /// `verbose` shows their output.
+        "tool_progress": choice(&["off", "new", "all", "verbose", "log"], "all");
+        /// What moves while the agent works; at a terminal it is `unicode` unless this is set.
+        "tui_status_indicator": choice(&["kaomoji", "emoji", "unicode", "ascii"], "kaomoji");
+        /// Whether a line under each answer says more about it.
+        "runtime_footer.enabled": flag(false);
+        /// What that line says.
+        "runtime_footer.fields": custom(
+            Kind::List,
+            Fallback::Texts(&["model", "context_pct", "cwd"]),
+        );
         /// What happens to a message sent while a turn runs.
         "busy_input_mode": choice(&["interrupt", "queue", "steer"], "interrupt")
             .var("HERMES_GATEWAY_BUSY_INPUT_MODE");

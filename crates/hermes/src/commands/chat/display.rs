@@ -4,10 +4,12 @@
 use std::time::Instant;
 
 use hermes_agent::{TurnEvent, TurnObserver, TurnOutcome, TurnResult};
+use hermes_chat::ToolProgress;
 use hermes_providers::StreamEvent;
 use hermes_runtime::Conversation;
 use serde_json::Value;
 
+use super::look::tool_progress;
 use super::options::{ChatOptions, InputMode};
 use crate::context::Context;
 use crate::error::Result;
@@ -31,7 +33,12 @@ pub(super) struct Display {
     /// Whether there is one query, whose answer others may read.
     single: bool,
     script: bool,
-    verbose: bool,
+    /// How much is shown of tool calls in this session.
+    pub(super) progress: ToolProgress,
+    /// Whether the interface has a status line in this session.
+    pub(super) status_bar: bool,
+    /// The tool whose call was shown last.
+    last_tool: String,
     begun: Instant,
     /// What selects the profile on a command line, with a blank behind it.
     profile_flag: String,
@@ -44,7 +51,13 @@ impl Display {
             quiet: options.is_quiet(),
             single: !matches!(options.mode, InputMode::Lines { .. }),
             script: matches!(options.mode, InputMode::Oneshot(_)),
-            verbose: options.verbose,
+            progress: if options.verbose {
+                ToolProgress::Verbose
+            } else {
+                tool_progress(context.config())
+            },
+            status_bar: true,
+            last_tool: String::new(),
             begun: Instant::now(),
             profile_flag: context.profile_flag(),
         }
@@ -105,7 +118,7 @@ impl Display {
                 if let Some(hint) = failure.hint.as_ref().filter(|_| !self.script) {
                     self.printer.hint(hint)?;
                 }
-                if self.verbose {
+                if self.progress == ToolProgress::Verbose {
                     for line in &failure.history {
                         self.printer.note(line)?;
                     }
@@ -138,8 +151,15 @@ impl Display {
         ))
     }
 
-    fn calling(&self, tool: &str, arguments: &Value) {
-        let most = if self.verbose { usize::MAX } else { SHORT };
+    fn calling(&mut self, tool: &str, arguments: &Value) {
+        let is_new = self.last_tool != tool;
+        tool.clone_into(&mut self.last_tool);
+        let most = match self.progress {
+            ToolProgress::Off => return,
+            ToolProgress::New if !is_new => return,
+            ToolProgress::New | ToolProgress::All => SHORT,
+            ToolProgress::Verbose => usize::MAX,
+        };
         let text = one_line(&arguments.to_string(), most);
         // A reader that has gone is noticed when the answer is printed.
         drop(self.feed(format!("┊ {tool} {text}")));
@@ -150,7 +170,9 @@ impl TurnObserver for Display {
     fn on(&mut self, event: TurnEvent<'_>) {
         match event {
             TurnEvent::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
-            TurnEvent::Called { tool, result, took } if !self.quiet && self.verbose => {
+            TurnEvent::Called { tool, result, took }
+                if !self.quiet && self.progress == ToolProgress::Verbose =>
+            {
                 let seconds = took.as_secs_f64();
                 drop(self.feed(format!("┊ {tool} ({seconds:.1} s): {result}")));
             }

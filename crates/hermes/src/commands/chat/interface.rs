@@ -9,30 +9,28 @@ use std::sync::Arc;
 
 use hermes_agent::{ExitReason, TurnInput, TurnOutcome, TurnResult};
 use hermes_chat::{
-    BusyMode, Chat, CommandName, Facts, Job, Look, PastMessage, PasteLimits, Setup, TurnEnd,
+    Chat, CommandName, Facts, FindTyped, Job, PastMessage, PasteLimits, Setup, TurnEnd, Typed,
 };
-use hermes_config::settings::Layer;
-use hermes_config::{Config, Environment, vars};
+use hermes_config::vars;
 use hermes_proc::{ChildSpec, find_on_path};
-use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image};
+use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image, typed_part};
 use hermes_session::{MessageRole, SessionStore};
 use hermes_terminal::SessionKey;
 use serde_json::Value;
 
 use super::display::Display;
 use super::exit_code::exit_code;
+use super::look::{look, theme};
+use super::message_editor::edited;
 use super::open_chat::OpenChat;
 use super::options::{ChatOptions, InputMode};
 use super::slash::{self, After, ChatState};
-use crate::commands::config::editor;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{counted, one_line};
 
 /// Characters of a title that are shown.
 const TITLE: usize = 80;
-/// Largest text that is taken back from an editor.
-const MAX_EDITED: u64 = 16 * 1024 * 1024;
 
 /// Whether the interface can be shown, and is wanted.
 pub(super) fn is_usable(options: &ChatOptions, context: &Context) -> bool {
@@ -62,7 +60,7 @@ fn one_session(
 ) -> Result<(ExitCode, Option<String>)> {
     let mut chat = Chat::new().map_err(unusable)?;
     let person = chat.person(&options.request.interrupt);
-    let open = OpenChat::open_with(options, runtime, person)?;
+    let open = OpenChat::open_with(options, runtime, Arc::clone(&person))?;
     let mut run = Interface {
         context,
         display: Display::new(options, context),
@@ -84,7 +82,14 @@ fn one_session(
         ));
         chat.set_past(run.past());
     }
-    let setup = setup(options, context, run.open.ending());
+    let mut setup = setup(options, context, &run.display, run.open.ending());
+    setup.commands.extend(run.own_commands());
+    if let (_, Some(problem)) = theme(context) {
+        person.warn(
+            &problem,
+            Some("the default skin is shown; /skin lists the skins"),
+        );
+    }
     let facts = run.facts();
     if let Err(error) = chat.start(setup, facts) {
         run.open.close(None, 1)?;
@@ -104,6 +109,7 @@ fn unusable(error: std::io::Error) -> CommandError {
 fn setup(
     options: &ChatOptions,
     context: &Context,
+    display: &Display,
     is_ending: Arc<dyn Fn() -> bool + Send + Sync>,
 ) -> Setup {
     let config = context.config();
@@ -114,40 +120,38 @@ fn setup(
         help: help.to_owned(),
     });
     Setup {
-        look: look(config, &context.env),
-        busy_mode: match config.text("display.busy_input_mode") {
-            "queue" => BusyMode::Queue,
-            "steer" => BusyMode::Steer,
-            _ => BusyMode::Interrupt,
-        },
+        look: look(context, display),
         paste: PasteLimits {
             lines: number("paste_collapse_threshold").unwrap_or(0),
             characters: number("paste_collapse_char_threshold").unwrap_or(0),
         },
         commands: commands.collect(),
         history: context.location.home.join(".hermes_history"),
+        typed_before: typed_before(&context.location.home),
         interrupt: Arc::clone(&options.request.interrupt),
         is_ending,
     }
 }
 
-fn look(config: &Config, env: &Environment) -> Look {
-    let is_default = |key: &str| {
-        let winner = config.candidates(key);
-        winner
-            .first()
-            .is_none_or(|winner| winner.layer == Layer::Default)
-    };
-    let is_console = env.text(&vars::TERM) == Some("linux");
-    Look {
-        coloured: !env.is_set(&vars::NO_COLOR),
-        utf8: crate::ui::is_utf8(env),
-        reflows: !env.is_set(&vars::XTERM_VERSION) && !env.is_set(&vars::STY) && !is_console,
-        streaming: is_default("display.streaming") || config.flag("display.streaming"),
-        reasoning: config.flag("display.show_reasoning"),
-        cost: config.flag("display.show_cost"),
-        bell: config.flag("display.bell_on_complete"),
-    }
+/// Finds what was typed in any session of the profile.
+fn typed_before(home: &Path) -> Arc<FindTyped> {
+    let home = home.to_owned();
+    Arc::new(move |words, most| {
+        let found = SessionStore::open_read_only(&home).and_then(|store| match store {
+            Some(store) => store.typed_messages(words, most),
+            None => Ok(Vec::new()),
+        });
+        let found = found.unwrap_or_else(|error| {
+            // The history of the terminal is searched all the same.
+            tracing::debug!(%error, "earlier sessions are not searched");
+            Vec::new()
+        });
+        let typed = found.into_iter().map(|message| Typed {
+            at: message.at,
+            text: typed_part(&message.text).to_owned(),
+        });
+        typed.collect()
+    })
 }
 
 /// The conversation behind the interface.
@@ -187,15 +191,19 @@ impl Interface<'_> {
                     Then::GoOn
                 }
                 Job::Edit(text) => {
-                    let edited = self.edited(&text).unwrap_or_else(|error| {
+                    let edited = edited(&text, self.context).unwrap_or_else(|error| {
                         self.complain(&error);
                         text
                     });
                     chat.job_done(Some(edited));
                     Then::GoOn
                 }
-                Job::Rewind(count) => {
-                    self.rewind(count, chat);
+                Job::ListMessages => {
+                    chat.offer_messages(self.open.conversation.typed_messages());
+                    Then::GoOn
+                }
+                Job::Fork(index) => {
+                    self.fork(index, chat);
                     Then::GoOn
                 }
                 Job::Quit => Then::Leave,
@@ -257,8 +265,12 @@ impl Interface<'_> {
             conversation: &mut self.open.conversation,
             display: &mut self.display,
             context: self.context,
+            background: &self.open.background,
+            aside: Arc::new(chat.aside()),
         };
         let after = slash::run(line, &mut state);
+        // It may have changed a setting.
+        chat.set_look(look(&self.context.reloaded(), &self.display));
         chat.set_facts(self.facts());
         chat.set_past(self.past());
         match after {
@@ -309,42 +321,39 @@ impl Interface<'_> {
         }
     }
 
-    /// The text after the person has changed it in their editor.
-    fn edited(&self, text: &str) -> Result<String> {
-        let (program, mut args) = editor(self.context)?;
-        let name = format!("hermes-message-{}.md", hermes_fs::random_hex(8));
-        let file = self.context.temp_dir().join(name);
-        hermes_fs::write_atomic(&file, text.as_bytes(), 0o600)?;
-        args.push(file.clone().into_os_string());
-        let child = ChildSpec::new(&program, args, self.context.environment().helper_plan());
-        let status = child.run_interactive().map_err(|error| {
-            CommandError::environment(error.to_string()).hint("set EDITOR to a program that exists")
-        });
-        let read = hermes_fs::read_text_capped(&file, MAX_EDITED);
-        hermes_fs::remove_file(&file)?;
-        if !status?.success() {
-            return Err(CommandError::user(format!(
-                "the editor {} failed; the message is unchanged",
-                program.display()
-            )));
-        }
-        Ok(read?.trim_end().to_owned())
-    }
-
-    /// Takes messages back; the text of the first of them can be changed and sent again.
-    fn rewind(&mut self, count: usize, chat: &Chat) {
-        match self.open.conversation.agent().undo(count) {
-            Ok(Some(text)) => {
-                let messages = counted(count, "message");
-                chat.notice(format!(
-                    "Took back the last {messages} and what followed; change the text and send it again"
-                ));
+    /// Goes on in a copy that ends before a message, whose text can be changed and sent.
+    fn fork(&mut self, index: usize, chat: &Chat) {
+        let before = self.open.conversation.agent().session_id().clone();
+        match self.open.conversation.fork_before(index) {
+            Ok(Some((id, text))) => {
+                chat.set_past(self.past());
                 chat.set_facts(self.facts());
                 chat.job_done(Some(text));
+                chat.notice(format!(
+                    "Now in {id}, a copy that ends before this message; {before} stays as it is"
+                ));
             }
-            Ok(None) => chat.notice("There is nothing to take back"),
+            Ok(None) => chat.notice("There is no such message any more"),
             Err(error) => chat.notice(format!("Error: {error}")),
         }
+    }
+
+    /// Skills and quick commands, for completions.
+    fn own_commands(&self) -> Vec<CommandName> {
+        let own = |name: String, help: &str| CommandName {
+            name,
+            arguments: String::new(),
+            help: help.to_owned(),
+        };
+        let config = self.context.config();
+        let quick = config.get("quick_commands").and_then(Value::as_object);
+        let quick = quick.into_iter().flat_map(|all| all.keys().cloned());
+        let skills = self.open.conversation.skill_names();
+        skills
+            .into_iter()
+            .map(|name| own(name, "skill"))
+            .chain(quick.map(|name| own(name, "quick command")))
+            .collect()
     }
 
     fn facts(&mut self) -> Facts {
@@ -372,6 +381,10 @@ impl Interface<'_> {
             cwd,
             is_yolo,
             steering: Some(agent.steering()),
+            live_output: Some(Arc::new({
+                let (terminal, key) = (Arc::clone(&terminal), SessionKey::new(&key));
+                move |most| terminal.last_lines(&key, most)
+            })),
             processes: Some(Arc::new(move || {
                 let all = terminal.processes_of(&SessionKey::new(&key)).list(0);
                 all.iter()

@@ -18,7 +18,7 @@ use super::options::ChatOptions;
 use super::slash::{self, After, ChatState};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Line, Lines};
+use crate::ui::{Line, Lines, visible};
 
 /// The state of the loop.
 struct Loop<'a> {
@@ -112,10 +112,16 @@ impl Loop<'_> {
             let text = self.chat.conversation.expand_references(line);
             return self.turn(text);
         }
+        let printer = self.context.printer;
         let mut state = ChatState {
             conversation: &mut self.chat.conversation,
             display: &mut self.display,
             context: self.context,
+            background: &self.chat.background,
+            aside: Arc::new(move |title, text| {
+                // A terminal that has gone wants no answer.
+                drop(printer.note(format!("\n{title}\n{}", visible(&text))));
+            }),
         };
         match slash::run(line, &mut state) {
             Ok(After::Prompt) => Ok(self.after_interruption()),

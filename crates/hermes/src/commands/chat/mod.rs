@@ -1,15 +1,19 @@
 //! `hermes chat`, `hermes -z` and `hermes` alone: a conversation with the agent.
 
 mod args;
+mod clipboard;
 mod display;
 mod events;
 mod exit_code;
 mod interface;
 mod line_loop;
+mod look;
+mod message_editor;
 mod once;
 mod open_chat;
 mod options;
 mod pick_session;
+mod skin;
 mod slash;
 mod usage_report;
 

@@ -8,6 +8,7 @@ use hermes_agent::TurnResult;
 use hermes_runtime::{Conversation, Person, Runtime};
 
 use super::options::{ChatOptions, InputMode};
+use super::slash::BackgroundSessions;
 use crate::context::Context;
 use crate::error::Result;
 use crate::signal_watch::{END_LIMIT, SignalWatch};
@@ -16,6 +17,8 @@ use crate::ui::TerminalPerson;
 /// An open conversation and the signals that interrupt it.
 pub(super) struct OpenChat {
     pub(super) conversation: Conversation,
+    /// What `/background` has begun.
+    pub(super) background: BackgroundSessions,
     signals: SignalWatch,
     /// Whether the first Ctrl-C is for the turn and not for the program.
     is_interactive: bool,
@@ -45,6 +48,7 @@ impl OpenChat {
         let has_lines = matches!(options.mode, InputMode::Lines { .. });
         Ok(Self {
             conversation,
+            background: BackgroundSessions::default(),
             signals,
             is_interactive: has_lines && std::io::stdin().is_terminal(),
         })

@@ -1,13 +1,13 @@
 //! Choosing the session to go on with from a list.
 
 use hermes_chat::{Choice, choose};
-use hermes_config::vars;
 use hermes_session::{ListRequest, ListedConversation, SessionId, SessionStore};
 
+use super::look::theme;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::tool_access;
-use crate::ui::{is_full_terminal, is_utf8, one_line};
+use crate::ui::{is_full_terminal, one_line};
 
 /// Sessions of other programs, which nobody wants to see unless they ask.
 const HIDDEN: &str = "tool";
@@ -49,8 +49,7 @@ pub(crate) fn pick_session(offer: Offer, context: &Context) -> Result<Option<Ses
     let choice = Choice {
         title: "Sessions",
         entries: listed.iter().map(|entry| row(entry, context)).collect(),
-        coloured: !context.env.is_set(&vars::NO_COLOR),
-        utf8: is_utf8(&context.env),
+        theme: theme(context).0,
     };
     let chosen = choose(choice, &interrupt).map_err(|error| {
         CommandError::environment(format!("the terminal cannot be used: {error}"))

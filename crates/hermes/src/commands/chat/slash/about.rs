@@ -1,7 +1,13 @@
 //! Commands about the program itself: help, tools, approvals, quit.
 
+use hermes_config::vars;
+
 use super::{After, COMMANDS, ChatState};
 use crate::error::{CommandError, Result};
+use crate::ui::one_line;
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 80;
 
 /// What a message may bring along.
 const REFERENCES: &str = "  @file:PATH[:FROM-TO], @folder:PATH, @diff, @staged, @git:N and \
@@ -29,6 +35,37 @@ pub(super) fn tools(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     for name in names {
         state.note(format!("  {name}"))?;
     }
+    Ok(After::Prompt)
+}
+
+pub(super) fn whoami(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    let context = state.context;
+    let profile = context.current.as_ref();
+    let lines = [
+        (
+            "User",
+            context
+                .env
+                .text(&vars::USER)
+                .unwrap_or("unknown")
+                .to_owned(),
+        ),
+        (
+            "Profile",
+            profile.map_or_else(|| "default".to_owned(), ToString::to_string),
+        ),
+        ("Home", context.display(&context.location.home)),
+        ("Commands", "all: this is your own terminal".to_owned()),
+    ];
+    for (name, value) in lines {
+        state.note(format!("  {name:<10} {}", one_line(&value, SHOWN)))?;
+    }
+    Ok(After::Prompt)
+}
+
+/// The interface does this by itself; line by line there is nothing to draw.
+pub(super) fn redraw(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    state.note("There is nothing to draw here.")?;
     Ok(After::Prompt)
 }
 

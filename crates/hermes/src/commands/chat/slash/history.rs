@@ -1,7 +1,9 @@
 //! Commands about the messages so far: undo, retry, compress, history.
 
 use hermes_agent::Compacted;
+use jiff::{SignedDuration, Timestamp};
 
+use super::super::look::written;
 use super::{After, ChatState};
 use crate::error::{CommandError, Result};
 use crate::ui::{counted, one_line};
@@ -60,15 +62,34 @@ pub(super) fn compress(state: &mut ChatState<'_>, arguments: &str) -> Result<Aft
 }
 
 pub(super) fn show(state: &mut ChatState<'_>, _: &str) -> Result<After> {
-    let messages = state.conversation.agent().messages();
+    let context = state.context.reloaded();
+    let config = context.config();
+    let format = config.text("display.timestamp_format");
+    let zone = config
+        .flag("display.timestamps")
+        .then(|| context.zone().resolve());
+    let time = |at: f64| -> Option<String> {
+        let at = Timestamp::from_duration(SignedDuration::try_from_secs_f64(at).ok()?).ok()?;
+        Some(format!("[{}] ", written(format, at, zone.clone()?)))
+    };
+    let agent = state.conversation.agent();
+    let messages = if agent.is_stored() {
+        let id = agent.session_id().clone();
+        agent.store().load_history(&id)?.messages
+    } else {
+        Vec::new()
+    };
     let lines: Vec<String> = messages
-        .map(|message| {
+        .iter()
+        .map(|stored| {
+            let message = &stored.message;
             let text = one_line(&message.text(), LINE);
             let calls = match message.call_count() {
                 0 => String::new(),
                 count => format!(" [{}]", counted(count, "call")),
             };
-            format!("  {:<10}{text}{calls}", message.role.as_str())
+            let time = time(stored.timestamp).unwrap_or_default();
+            format!("  {time}{:<10}{text}{calls}", message.role.as_str())
         })
         .collect();
     if lines.is_empty() {

@@ -3,6 +3,7 @@
 //! Their output goes to standard error, as everything does that is not an answer.
 
 mod about;
+mod display;
 mod history;
 mod model;
 mod own_commands;
@@ -11,12 +12,17 @@ mod session;
 mod thinking;
 mod work;
 
+use std::sync::Arc;
+
+use hermes_config::settings::{SetRequest, set};
 use hermes_runtime::Conversation;
 
 use super::display::Display;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::confirm;
+
+pub(super) use self::work::BackgroundSessions;
 
 /// What follows a command.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,11 +45,26 @@ pub(super) struct ChatState<'a> {
     pub(super) conversation: &'a mut Conversation,
     pub(super) display: &'a mut Display,
     pub(super) context: &'a Context,
+    pub(super) background: &'a BackgroundSessions,
+    /// Shows, at any time, a title and a text that do not belong to the conversation.
+    pub(super) aside: Arc<dyn Fn(String, String) + Send + Sync>,
 }
 
 impl ChatState<'_> {
     fn note(&self, text: impl AsRef<str>) -> Result<()> {
         self.context.note(text)
+    }
+
+    /// Writes a setting for new sessions too.
+    fn write_setting(&self, key: &str, value: &str) -> Result<()> {
+        self.context.refuse_if_managed("config.yaml")?;
+        let request = SetRequest {
+            key,
+            value,
+            force: false,
+        };
+        set(&self.context.sources_to_write(), &request)?;
+        Ok(())
     }
 
     /// Asks before something is discarded, at a terminal and unless the settings say otherwise.
@@ -156,8 +177,8 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["reasoning"],
-        "[level] [--global]",
-        "Show or set how much the model thinks: none, minimal, low, medium, high, xhigh",
+        "[level|show|hide|full|clamp] [--global]",
+        "How much the model thinks (none to xhigh), and how much of that is shown",
         thinking::reasoning,
     ),
     command(
@@ -197,6 +218,12 @@ const COMMANDS: &[Command] = &[
         own_commands::skills,
     ),
     command(
+        &["reload-skills"],
+        "",
+        "Look for skills again, and list them",
+        own_commands::skills,
+    ),
+    command(
         &["queue"],
         "<message>",
         "Send a message as the next turn",
@@ -215,6 +242,12 @@ const COMMANDS: &[Command] = &[
         work::background,
     ),
     command(
+        &["agents", "tasks"],
+        "",
+        "Show background processes and background sessions",
+        work::agents,
+    ),
+    command(
         &["stop"],
         "",
         "End all background processes of this session",
@@ -225,6 +258,18 @@ const COMMANDS: &[Command] = &[
         "<file>",
         "Send an image with the next message",
         work::image,
+    ),
+    command(
+        &["paste"],
+        "",
+        "Send the image on the clipboard with the next message",
+        work::paste,
+    ),
+    command(
+        &["prompt", "compose"],
+        "[text]",
+        "Write the next message in your editor, then send it",
+        work::prompt,
     ),
     command(
         &["copy"],
@@ -249,6 +294,60 @@ const COMMANDS: &[Command] = &[
         "",
         "Show the profile in use",
         program::profile,
+    ),
+    command(
+        &["whoami"],
+        "",
+        "Show who is at work here: user, profile, home",
+        about::whoami,
+    ),
+    command(
+        &["verbose"],
+        "[off|new|all|verbose]",
+        "Show less or more of tool calls; without a word, the next step",
+        display::verbose,
+    ),
+    command(
+        &["busy"],
+        "[interrupt|queue|steer|status]",
+        "Show or set what a message does that is sent during a turn",
+        display::busy,
+    ),
+    command(
+        &["statusbar", "sb"],
+        "[on|off|status]",
+        "Hide or show the status line",
+        display::statusbar,
+    ),
+    command(
+        &["timestamps", "ts"],
+        "[on|off|status]",
+        "Show the time of messages, or hide it",
+        display::timestamps,
+    ),
+    command(
+        &["footer"],
+        "[on|off|status]",
+        "Show a line about model, context and directory under answers, or hide it",
+        display::footer,
+    ),
+    command(
+        &["indicator"],
+        "[kaomoji|emoji|unicode|ascii]",
+        "Choose what moves while the agent works",
+        display::indicator,
+    ),
+    command(
+        &["skin"],
+        "[name]",
+        "List the skins, or choose one",
+        display::skin,
+    ),
+    command(
+        &["redraw"],
+        "",
+        "Clear the screen and draw it anew",
+        about::redraw,
     ),
     command(
         &["reload"],

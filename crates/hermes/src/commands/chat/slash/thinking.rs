@@ -1,6 +1,5 @@
 //! Commands about how the model works: how much it thinks, how fast, in which manner.
 
-use hermes_config::settings::{SetRequest, set};
 use hermes_providers::Effort;
 
 use super::{After, ChatState};
@@ -40,16 +39,24 @@ pub(super) fn reasoning(state: &mut ChatState<'_>, arguments: &str) -> Result<Af
         state.note(format!("Reasoning: {shown}"))?;
         return Ok(After::Prompt);
     };
+    if let Some((key, value, says)) = shown(level) {
+        state.write_setting(key, value)?;
+        state.note(says)?;
+        return Ok(After::Prompt);
+    }
     let effort = Effort::parse(&level.to_ascii_lowercase()).ok_or_else(|| {
         CommandError::user(format!(
             "/reasoning: no such level: '{}'",
             one_line(level, 30)
         ))
-        .hint("the levels are none, minimal, low, medium, high and xhigh")
+        .hint(
+            "the levels are none, minimal, low, medium, high and xhigh; show, hide, full and clamp \
+             are about what is shown",
+        )
     })?;
     state.conversation.agent().set_effort(Some(effort));
     if is_global {
-        write(state, "agent.reasoning_effort", effort.name())?;
+        state.write_setting("agent.reasoning_effort", effort.name())?;
     }
     let reach = if is_global {
         "all sessions"
@@ -58,6 +65,21 @@ pub(super) fn reasoning(state: &mut ChatState<'_>, arguments: &str) -> Result<Af
     };
     state.note(format!("Reasoning: {} in {reach}.", effort.name()))?;
     Ok(After::Prompt)
+}
+
+/// The setting that a word about the shown reasoning changes, its value, and what is said.
+fn shown(word: &str) -> Option<(&'static str, &'static str, &'static str)> {
+    const SHOW: &str = "display.show_reasoning";
+    const FULL: &str = "display.reasoning_full";
+    Some(match word {
+        "show" | "on" => (SHOW, "true", "Reasoning is shown while the model thinks."),
+        "hide" | "off" => (SHOW, "false", "Reasoning is not shown."),
+        "full" | "all" => (FULL, "true", "All of the reasoning stays above the answer."),
+        "clamp" | "collapse" | "short" => {
+            (FULL, "false", "The last lines of the reasoning are shown.")
+        }
+        _ => return None,
+    })
 }
 
 pub(super) fn fast(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
@@ -77,7 +99,7 @@ pub(super) fn fast(state: &mut ChatState<'_>, arguments: &str) -> Result<After> 
             .hint("it is fast, normal or status"));
         }
     };
-    write(state, "agent.service_tier", tier)?;
+    state.write_setting("agent.service_tier", tier)?;
     state.conversation.reload_settings()?;
     let now = state.conversation.agent().provider().route().service_tier;
     if tier == "fast" && now.is_none() {
@@ -89,17 +111,6 @@ pub(super) fn fast(state: &mut ChatState<'_>, arguments: &str) -> Result<After> 
         ))?;
     }
     Ok(After::Prompt)
-}
-
-fn write(state: &ChatState<'_>, key: &str, value: &str) -> Result<()> {
-    state.context.refuse_if_managed("config.yaml")?;
-    let request = SetRequest {
-        key,
-        value,
-        force: false,
-    };
-    set(&state.context.sources_to_write(), &request)?;
-    Ok(())
 }
 
 pub(super) fn personality(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
