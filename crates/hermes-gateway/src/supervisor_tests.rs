@@ -28,7 +28,7 @@ impl HostedService for Clumsy {
             _ => {
                 host.serving();
                 host.set_active(2);
-                while !host.pause(Duration::from_secs(60)) {}
+                while !host.pause(Duration::from_mins(1)) {}
                 Ok(())
             }
         }
@@ -45,7 +45,7 @@ impl HostedService for Deaf {
 
     fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
         host.serving();
-        std::thread::sleep(Duration::from_secs(3600));
+        std::thread::sleep(Duration::from_hours(1));
         Ok(())
     }
 }
