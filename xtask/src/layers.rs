@@ -43,6 +43,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "a command runs only after a verdict",
     },
     Sideways {
+        from: "hermes-supervise",
+        to: "hermes-home",
+        reason: "a gateway belongs to a home, whose profiles ask whether one runs",
+    },
+    Sideways {
         from: "hermes-agent",
         to: "hermes-providers",
         reason: "a turn asks a model",

@@ -51,6 +51,16 @@ impl Environment {
         }
     }
 
+    /// The same environment without these variables.
+    #[must_use]
+    pub fn without(&self, vars: &[Var]) -> Self {
+        let mut values = BTreeMap::clone(&self.values);
+        values.retain(|name, _| !vars.iter().any(|var| name == var.name));
+        Self {
+            values: Arc::new(values),
+        }
+    }
+
     /// The raw value, set and not empty.
     pub fn os(&self, var: &Var) -> Option<&OsStr> {
         self.values

@@ -20,6 +20,17 @@ macro_rules! vars {
     };
 }
 
+/// What a supervisor tells the process that it starts. It is nobody else's business: what that process
+/// starts is not supervised.
+pub const OF_SUPERVISOR: [Var; 6] = [
+    INVOCATION_ID,
+    XPC_SERVICE_NAME,
+    HERMES_S6_SUPERVISED_CHILD,
+    HERMES_GATEWAY_EXTERNAL_SUPERVISOR,
+    NOTIFY_SOCKET,
+    WATCHDOG_USEC,
+];
+
 vars! {
     /// Home of the profile in use; unset or blank means `~/.hermes`.
     HERMES_HOME;
@@ -39,6 +50,20 @@ vars! {
     HERMES_GID;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
+    /// Any value: systemd supervises this process.
+    INVOCATION_ID;
+    /// Any value but `0`: launchd supervises this process.
+    XPC_SERVICE_NAME;
+    /// Any yes: another supervisor starts this gateway again; `--external-supervisor` sets it.
+    HERMES_GATEWAY_EXTERNAL_SUPERVISOR;
+    /// Socket on which systemd hears that a service is ready.
+    NOTIFY_SOCKET;
+    /// Microseconds within which systemd wants to hear from a service again.
+    WATCHDOG_USEC;
+    /// Any yes: root may run the gateway in the container image.
+    HERMES_ALLOW_ROOT_GATEWAY;
+    /// `0`: starts and ends of gateways are not written to `logs/gateway-exit-diag.log`.
+    HERMES_GATEWAY_EXIT_DIAG;
     /// Largest file, in megabytes, that `backup` takes; 0 means no limit, unset means 2048.
     HERMES_BACKUP_MAX_FILE_MB;
     /// `1` skips the migration of settings when a container boots.

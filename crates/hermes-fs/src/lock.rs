@@ -4,11 +4,11 @@
 //! let two processes own "the" lock, each on its own inode.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::{Error, Result};
+use crate::{Error, Result, fault};
 
 /// How long to sleep between tries.
 const POLL: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ impl<'a> LockOptions<'a> {
 /// An exclusive lock, held until dropped or until the process ends, however it ends.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
     path: PathBuf,
 }
 
@@ -42,7 +42,7 @@ impl FileLock {
     /// Takes the lock, waiting up to the timeout.
     pub fn acquire(path: &Path, options: &LockOptions<'_>) -> Result<Self> {
         Ok(Self {
-            _file: lock_file(path, options, File::try_lock)?,
+            file: lock_file(path, options, File::try_lock)?,
             path: path.to_owned(),
         })
     }
@@ -55,6 +55,29 @@ impl FileLock {
     /// The lock file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Replaces what the lock file says, for those who ask who holds it.
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
+        fault::point();
+        let write = || {
+            self.file.set_len(0)?;
+            self.file.write_all_at(bytes, 0)?;
+            self.file.sync_data()
+        };
+        write().map_err(Error::io("write", &self.path))
+    }
+
+    /// Whether the path still leads to the file that is locked. Somebody may have deleted it, and
+    /// then another process can lock a new one.
+    pub fn is_in_place(&self) -> Result<bool> {
+        let own = self.file.metadata();
+        let own = own.map_err(Error::io("look at", &self.path))?;
+        match crate::metadata(&self.path) {
+            Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -82,7 +105,7 @@ impl SharedLock {
         // Not by closing: a child about to be started may hold a copy for a moment.
         file.unlock().map_err(Error::io("unlock", &path))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(FileLock { _file: file, path })),
+            Ok(()) => Ok(Some(FileLock { file, path })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(Error::io("lock", &path)(source)),
         }

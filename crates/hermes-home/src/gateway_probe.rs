@@ -8,7 +8,7 @@ use hermes_fs::FileLock;
 use hermes_proc::{identity_of, is_zombie, start_time_of};
 use serde_json::Value;
 
-use crate::hermes_command::{command_of_process, is_process_of_home};
+use crate::hermes_command::{command_of_process, may_be_of_home};
 
 /// Records are a few hundred bytes; the state file lists platforms and stays below this too.
 const RECORD_LIMIT: u64 = 1024 * 1024;
@@ -39,6 +39,15 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
     pid_by_state(home)
 }
 
+/// The pid of a live gateway that the records of a home name, whoever holds its lock. For a gateway
+/// that has just taken the lock: the one before it may have lost the file it had locked.
+pub fn recorded_gateway(home: &Path) -> Option<u32> {
+    let record = load_json(&home.join("gateway.pid"));
+    let pid = record.and_then(|record| live_pid(&record));
+    pid.filter(|pid| command_of_process(*pid).is_some_and(|command| command.hosts_gateway()))
+        .or_else(|| pid_by_state(home))
+}
+
 fn pid_by_state(home: &Path) -> Option<u32> {
     let state = load_json(&home.join("gateway_state.json"))?;
     let name = state.get("gateway_state").and_then(Value::as_str)?;
@@ -47,7 +56,7 @@ fn pid_by_state(home: &Path) -> Option<u32> {
     }
     let pid = live_pid(&state)?;
     let command = command_of_process(pid)?;
-    (command.hosts_gateway() && is_process_of_home(pid, &command, home)).then_some(pid)
+    (command.hosts_gateway() && may_be_of_home(pid, &command, home)).then_some(pid)
 }
 
 /// The pid in a record as gateways write it: an object with `pid` and `start_time`, or a bare

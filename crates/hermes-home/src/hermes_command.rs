@@ -103,6 +103,25 @@ pub(crate) fn is_process_of_home(pid: u32, command: &HermesCommand, home: &Path)
         .is_some_and(|theirs| follow(&theirs) == follow(home))
 }
 
+/// Whether nothing speaks against a process being the one that a record in this home means. Our own
+/// processes hide their environment from everyone but root; then the command line has to do.
+pub(crate) fn may_be_of_home(pid: u32, command: &HermesCommand, home: &Path) -> bool {
+    if hermes_proc::environment_of(pid).is_some() {
+        return is_process_of_home(pid, command, home);
+    }
+    let Some(name) = flag_in(&command.args) else {
+        return true;
+    };
+    let of_profile = home
+        .parent()
+        .is_some_and(|above| above.ends_with("profiles"));
+    if name.is_default() {
+        !of_profile
+    } else {
+        of_profile && home.file_name() == Some(OsStr::new(name.as_str()))
+    }
+}
+
 fn is_interpreter(name: &str) -> bool {
     name.starts_with("python") || name == "sh" || name == "bash" || name == "env"
 }

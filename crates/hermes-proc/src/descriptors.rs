@@ -6,7 +6,18 @@ use std::mem::MaybeUninit;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+/// Writes to a descriptor that this process was started with and knows by its number only. Reached by
+/// its path, so that a wrong number is an error.
+pub fn write_to_descriptor(number: u32, bytes: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let path = format!("/proc/self/fd/{number}");
+    let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
+    rustix::io::write(&descriptor, bytes)?;
+    Ok(())
+}
 
 /// The descriptor that a child has sent.
 pub(crate) fn received(socket: &UnixStream, flags: RecvFlags) -> io::Result<OwnedFd> {

@@ -24,6 +24,7 @@ mod own_memory;
 mod poll;
 mod pty;
 pub mod sandbox;
+mod service_signals;
 mod signal;
 mod spec;
 mod streamed;
@@ -34,6 +35,7 @@ mod wake;
 
 pub use child::{Child, ExitStatus};
 pub use child_exits::{ChildExits, adopt_orphans, reap_orphans};
+pub use descriptors::write_to_descriptor;
 pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
@@ -50,6 +52,7 @@ pub use marks::{MarkedProcess, hidden_processes_of, kill_marked, processes_marke
 pub use own_memory::hide_own_memory;
 pub use poll::{PollSet, Watched, first_readable, read_once};
 pub use pty::Pty;
+pub use service_signals::{ServiceSignal, ServiceSignals};
 pub use signal::{ProcessHandle, Stopped};
 pub use spec::{ChildEnv, ChildSpec, Group, Streams};
 pub use streamed::{Captured, StreamedChild};

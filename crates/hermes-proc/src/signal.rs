@@ -58,6 +58,11 @@ impl ProcessHandle {
         self.send(Signal::TERM)
     }
 
+    /// Asks a service to finish its work and to let itself be started anew (SIGUSR1).
+    pub fn ask_to_restart(&self) -> Result<()> {
+        self.send(Signal::USR1)
+    }
+
     /// Ends the process (SIGKILL). One that has ended already is no error.
     pub fn kill(&self) -> Result<()> {
         self.send(Signal::KILL)

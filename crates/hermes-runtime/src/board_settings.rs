@@ -4,6 +4,7 @@ use hermes_board::boards::BoardHome;
 use hermes_board::{DispatchFlags, KanbanSettings, WorkspaceRules};
 
 use crate::context::Context;
+use crate::log_once::warn_once;
 
 /// The settings of boards.
 pub fn kanban_settings(context: &Context) -> KanbanSettings {
@@ -13,9 +14,7 @@ pub fn kanban_settings(context: &Context) -> KanbanSettings {
 /// The settings of the dispatcher, with flags over them.
 pub fn dispatch_settings(context: &Context, flags: &DispatchFlags) -> KanbanSettings {
     let settings = resolve(context, flags);
-    for complaint in &settings.complaints {
-        tracing::warn!("{complaint}");
-    }
+    warn_once(&settings.complaints);
     settings
 }
 

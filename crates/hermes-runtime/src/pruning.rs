@@ -1,5 +1,5 @@
 //! Automatic removal of old sessions (`sessions.auto_prune`): at the end of a conversation, so that
-//! nobody waits for it. A failure is logged.
+//! nobody waits for it, and now and then in a gateway. A failure is logged.
 
 use std::time::Duration;
 
@@ -9,6 +9,17 @@ use crate::context::Context;
 
 const DAY: u64 = 24 * 60 * 60;
 const HOUR: u64 = 60 * 60;
+
+/// As at the end of a conversation, for a process that has none open.
+pub fn prune_sessions_if_due(context: &Context) {
+    if !context.config().flag("sessions.auto_prune") {
+        return;
+    }
+    match SessionStore::open(&context.location.home) {
+        Ok(mut store) => prune_if_due(&mut store, context),
+        Err(error) => tracing::warn!(%error, "old sessions were not removed"),
+    }
+}
 
 /// Prunes if `sessions.auto_prune` is on and the last time was long enough ago.
 pub(crate) fn prune_if_due(store: &mut SessionStore, context: &Context) {

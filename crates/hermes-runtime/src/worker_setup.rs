@@ -10,15 +10,14 @@ use hermes_tools::ToolSelection;
 
 use crate::board_settings::rules;
 use crate::context::Context;
+use crate::log_once::warn_once;
 use crate::preflight::preflight;
 
 /// How this process starts workers.
 pub fn worker_setup(context: &Context, home: &BoardHome, settings: &KanbanSettings) -> WorkerSetup {
     let policy = context.environment().policy().clone();
     let workspaces = rules(context, home, &settings.workspace_roots);
-    for complaint in &workspaces.complaints {
-        tracing::warn!("{complaint}");
-    }
+    warn_once(&workspaces.complaints);
     let own = policy.hermes_program.clone();
     let setup = WorkerSetup::new(
         &context.env,

@@ -50,6 +50,8 @@ pub struct LogSettings {
     /// Rotated files kept of `agent.log`. Zero: never rotated.
     pub backups: u32,
     pub mode: LogMode,
+    /// Least level that is also written to standard error; nothing is unless given.
+    pub echo: Option<Level>,
     pub zone: Zone,
     /// What every line passes.
     pub redactor: Arc<Redactor>,
@@ -65,6 +67,7 @@ impl LogSettings {
             max_bytes: 5 * 1024 * 1024,
             backups: 3,
             mode: LogMode::Cli,
+            echo: None,
             zone: Zone::System,
             redactor: Arc::new(redactor),
         }

@@ -1,5 +1,6 @@
 //! Which record goes into which file. Failures are counted, not reported.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -110,12 +111,20 @@ impl LogWriter {
     /// Whether any file wants such a record.
     pub(crate) fn takes(&self, level: Level, logger: &str) -> bool {
         let mut sinks = self.shared.sinks.iter();
-        sinks.any(|sink| sink.takes(level, logger))
+        sinks.any(|sink| sink.takes(level, logger)) || self.echoes(level)
+    }
+
+    fn echoes(&self, level: Level) -> bool {
+        self.shared
+            .settings
+            .echo
+            .is_some_and(|least| level >= least)
     }
 
     /// Least level that any file takes.
     pub(crate) fn least_level(&self) -> Level {
         let levels = self.shared.sinks.iter().map(|sink| sink.least);
+        let levels = levels.chain(self.shared.settings.echo);
         levels.min().unwrap_or(Level::Warning)
     }
 
@@ -123,6 +132,10 @@ impl LogWriter {
         let shared = &*self.shared;
         let zone = shared.zone.get_or_init(|| shared.settings.zone.resolve());
         let line = line::format(record, zone, &shared.settings.redactor);
+        if self.echoes(record.level) {
+            // Standard error may be closed; the files have the line.
+            drop(std::io::stderr().write_all(line.as_bytes()));
+        }
         for sink in &shared.sinks {
             if sink.takes(record.level, record.logger) && sink.file.append(line.as_bytes()).is_err()
             {

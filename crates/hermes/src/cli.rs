@@ -55,6 +55,8 @@ verbs! { Context;
     Profile(commands::profile::Args) => commands::profile::run,
     /// Create, watch and complete cards on the task board
     Kanban(Box<commands::kanban::Args>) => commands::kanban::run,
+    /// Run, start and stop the process that serves a profile day and night
+    Gateway(commands::gateway::Args) => commands::gateway::run,
     /// Show the model in use, or choose another one
     Model(commands::model::Args) => commands::model::run,
     /// Manage the keys for model providers

@@ -11,6 +11,7 @@ mod crash;
 mod doctor;
 mod error;
 mod facts;
+mod gateways;
 mod recovery;
 mod reference_docs;
 mod sandbox_view;

@@ -4,6 +4,7 @@
 //! crash is cleared away by the next creation or deletion.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::profiles::stop::{backends_of, stop_all};
 use crate::profiles::sweep::DELETED;
@@ -57,7 +58,7 @@ pub fn apply_delete(location: &Location, plan: &DeletePlan) -> Result<DeleteRepo
     let name = &plan.profile.name;
     let home = location.profile_home(name);
     let mut report = DeleteReport {
-        gateway: stop_gateway(&home)?,
+        gateway: stop_gateway(&home, Duration::ZERO)?,
         ..DeleteReport::default()
     };
     report.processes = stop_all(&backends_of(&home))?;

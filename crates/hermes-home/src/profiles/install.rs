@@ -11,9 +11,8 @@ use hermes_proc::EnvPlan;
 use crate::profiles::create::{build, create_directories, seed, write_seeds};
 use crate::profiles::distribution::MANIFEST;
 use crate::profiles::source::{FetchedDistribution, fetch};
-use crate::profiles::stop::utc_now;
 use crate::profiles::{Distribution, DistributionManifest, manifest_of};
-use crate::{Error, HomePolicy, Location, ProfileName, Result};
+use crate::{Error, HomePolicy, Location, ProfileName, Result, utc_now};
 
 /// Entries that are the user's, whatever a distribution ships under these names.
 const USER_OWNED: &[&str] = &[

@@ -22,7 +22,7 @@ pub use install::{
 };
 pub use meta::{ProfileMeta, describe, load_meta};
 pub use rename::{RenameReport, rename};
-pub use stop::{StoppedProcess, stop_gateway};
+pub use stop::{StoppedProcess, stop_gateway, stop_other_gateways};
 pub use summary::{ProfileList, ProfileSummary, list, names, show};
 pub use sweep::sweep;
 

@@ -1,6 +1,7 @@
 //! Giving a profile another name.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::profiles::stop::{backends_of, stop_all};
 use crate::profiles::{StoppedProcess, existing, stop_gateway};
@@ -42,7 +43,7 @@ pub fn rename(
     if hermes_fs::exists_no_follow(&target.home) {
         return Err(taken());
     }
-    let gateway = stop_gateway(&from)?;
+    let gateway = stop_gateway(&from, Duration::ZERO)?;
     let processes = stop_all(&backends_of(&from))?;
     match hermes_fs::rename_exclusive(&from, &target.home) {
         Ok(()) => {}

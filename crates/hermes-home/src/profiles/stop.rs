@@ -9,10 +9,9 @@ use std::time::Duration;
 use hermes_proc::{
     ProcessHandle, ProcessIdentity, Stopped, ancestors_of_self, identity_of, pids_of_user,
 };
-use serde_json::json;
 
-use crate::hermes_command::{command_of_process, is_process_of_home};
-use crate::{Result, gateway_pid};
+use crate::hermes_command::{HermesCommand, command_of_process, is_process_of_home};
+use crate::{GatewayMarker, Result, gateway_pid};
 
 /// How long a process gets to finish what it is doing.
 const GRACE: Duration = Duration::from_secs(10);
@@ -24,47 +23,37 @@ pub struct StoppedProcess {
     pub how: Stopped,
 }
 
-/// Stops the gateway of a home, if one runs, telling it first that this is meant.
-pub fn stop_gateway(home: &Path) -> Result<Option<StoppedProcess>> {
+/// Stops the gateway of a home, if one runs, telling it first that this is meant. It has `grace` to
+/// finish what it is doing, and at least ten seconds.
+pub fn stop_gateway(home: &Path, grace: Duration) -> Result<Option<StoppedProcess>> {
     let Some(identity) = gateway_pid(home).and_then(identity_of) else {
         return Ok(None);
     };
     let Some(handle) = ProcessHandle::open(&identity)? else {
         return Ok(None);
     };
-    announce_stop(home, &identity)?;
-    let how = handle.stop(GRACE)?;
+    GatewayMarker::PlannedStop.write(home, &identity)?;
+    let how = handle.stop(grace.max(GRACE))?;
     Ok(Some(StoppedProcess {
         pid: identity.pid,
         how,
     }))
 }
 
-/// Without the marker a gateway takes SIGTERM for an accident and asks to be restarted.
-fn announce_stop(home: &Path, target: &ProcessIdentity) -> Result<()> {
-    let marker = json!({
-        "target_pid": target.pid,
-        "target_start_time": target.start_time,
-        "stopper_pid": std::process::id(),
-        "written_at": utc_now(),
-    });
-    let path = home.join(".gateway-planned-stop.json");
-    Ok(hermes_fs::write_atomic(
-        &path,
-        marker.to_string().as_bytes(),
-        0o600,
-    )?)
-}
-
-/// UTC with offset, as the reference writes it.
-pub(crate) fn utc_now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
-        .to_string()
+/// Stops every gateway of this user, whichever home it serves. They are not told that this is meant,
+/// because their homes may not be known here.
+pub fn stop_other_gateways() -> Result<Vec<StoppedProcess>> {
+    let gateways = own_processes(|_, command| command.hosts_gateway());
+    stop_all(&gateways)
 }
 
 /// Servers, dashboards and gateways of this user that were started for a home.
 pub(crate) fn backends_of(home: &Path) -> Vec<ProcessIdentity> {
+    own_processes(|pid, command| command.is_backend() && is_process_of_home(pid, command, home))
+}
+
+/// Processes of this user that run such a command, without this one and those it descends from.
+fn own_processes(is_meant: impl Fn(u32, &HermesCommand) -> bool) -> Vec<ProcessIdentity> {
     let mut spared = ancestors_of_self();
     spared.push(std::process::id());
     pids_of_user(rustix::process::geteuid().as_raw())
@@ -74,7 +63,7 @@ pub(crate) fn backends_of(home: &Path) -> Vec<ProcessIdentity> {
             // Identity first: what is read afterwards is checked against it when it is opened.
             let identity = identity_of(pid)?;
             let command = command_of_process(pid)?;
-            (command.is_backend() && is_process_of_home(pid, &command, home)).then_some(identity)
+            is_meant(pid, &command).then_some(identity)
         })
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::time::Duration;
 
 use hermes_home::profiles::{
     self, apply_delete, plan_delete, rename, stop_gateway, sweep, use_profile,
@@ -108,7 +109,7 @@ fn a_running_gateway_is_told_and_stopped() {
     let home = test.profile("coder");
     let gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
     let _lock = gateway.take_lock(&home);
-    let stopped = stop_gateway(&home).unwrap().unwrap();
+    let stopped = stop_gateway(&home, Duration::ZERO).unwrap().unwrap();
     assert_eq!(
         (stopped.pid, stopped.how),
         (gateway.pid(), Stopped::Gracefully)
@@ -124,7 +125,7 @@ fn a_running_gateway_is_told_and_stopped() {
         "{written}"
     );
     assert!(gateway_pid(&home).is_none());
-    assert_eq!(stop_gateway(&home).unwrap(), None);
+    assert_eq!(stop_gateway(&home, Duration::ZERO).unwrap(), None);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl OrphanSweep {
     }
 
     /// Queues the containers of a profile and returns at once.
-    fn begin(&self, profile: &ProfileName) {
+    pub fn begin(&self, profile: &ProfileName) {
         let mut state = self.lock();
         state.waiting.insert(profile.clone());
         if state.is_busy {

@@ -104,6 +104,13 @@ impl AutoDecomposer {
         (complaints, wait)
     }
 
+    /// Whether a round is on its way.
+    pub fn is_busy(&self) -> bool {
+        self.round
+            .as_ref()
+            .is_some_and(|round| !round.is_finished())
+    }
+
     /// Ends a round that is on its way.
     pub fn stop(&mut self) {
         self.interrupt.raise();

@@ -81,6 +81,7 @@ pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod exec;
 pub(crate) mod fallback;
+pub(crate) mod gateway;
 pub(crate) mod import;
 pub(crate) mod internal;
 pub(crate) mod kanban;

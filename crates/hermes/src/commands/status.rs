@@ -2,16 +2,20 @@
 
 use hermes_config::dotenv::known_names;
 use hermes_config::settings::Layer;
+use hermes_docker::manage::{Scope, list};
 use hermes_home::gateway_pid;
 use hermes_providers::{AuthFile, CredentialEntry};
+use hermes_runtime::{docker_host, live_environment};
 use hermes_secret::display_mask;
 use serde_json::{Map, Value, json};
 
+use super::kanban::{board_counts, counts_text};
 use crate::context::Context;
 use crate::doctor::examine_deeply;
 use crate::error::Result;
 use crate::facts;
-use crate::ui::{Page, counted};
+use crate::gateways::{GatewayRow, all_gateways};
+use crate::ui::{Page, TerminalPerson, counted, one_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -89,12 +93,33 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         },
     );
 
-    page.heading("Gateway Service");
-    let gateway = gateway_pid(&context.location.home);
-    page.row("Status", gateway.map_or("✗ stopped", |_| "✓ running"));
-    if let Some(pid) = gateway {
-        page.row("PID(s)", &pid.to_string());
+    page.heading("Gateways");
+    for row in all_gateways(context)? {
+        let state = row.live_state().unwrap_or("running");
+        let text = match row.pid {
+            Some(pid) => format!("✓ {} (PID {pid})", one_line(state, 40)),
+            None => "✗ stopped".to_owned(),
+        };
+        page.row(&row.name, &text);
+        for (service, state, note) in row.services() {
+            if state == "failed" {
+                let note = one_line(note, 120);
+                page.row("", &format!("⚠ {} failed: {note}", one_line(service, 40)));
+            }
+        }
     }
+
+    page.heading("Task Boards");
+    let boards = board_counts(context)?;
+    if boards.is_empty() {
+        page.row("Cards", "none");
+    }
+    for (slug, counts) in boards {
+        page.row(slug.as_str(), &counts_text(&counts, "none"));
+    }
+
+    page.heading("Sandboxes");
+    page.row("Containers", &sandboxes(context));
 
     page.heading("Scheduled Jobs");
     page.row("Jobs", &facts::cron_jobs(context).to_string());
@@ -106,6 +131,28 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         }
     }
     context.out(&page.text)
+}
+
+/// The containers of this profile, in a few words.
+fn sandboxes(context: &Context) -> String {
+    if context.config().text("terminal.backend") != "docker" {
+        return "not used (terminal.backend is not docker)".to_owned();
+    }
+    let person = TerminalPerson::shown_only(context.printer);
+    let listing = docker_host(context, &live_environment(context), &person)
+        .map_err(|error| error.to_string())
+        .and_then(|host| list(&host, &Scope::ThisProfile).map_err(|error| error.to_string()));
+    match listing {
+        Ok(listing) => {
+            let running = listing
+                .sandboxes
+                .iter()
+                .filter(|one| one.state == "running");
+            let running = running.count();
+            format!("{} ({running} running)", listing.sandboxes.len())
+        }
+        Err(error) => format!("✗ {}", one_line(&error, 120)),
+    }
 }
 
 /// Keys that `hermes auth add` has stored, by provider. Records of keys in variables do not count;
@@ -124,6 +171,14 @@ fn record(context: &Context, deep: bool) -> Result<Value> {
     let config = context.config();
     let (model, provider) = config.model();
     let gateway = gateway_pid(&context.location.home);
+    let boards: Map<String, Value> = board_counts(context)?
+        .into_iter()
+        .map(|(slug, counts)| (slug.to_string(), json!(counts)))
+        .collect();
+    let gateways: Vec<Value> = all_gateways(context)?
+        .iter()
+        .map(GatewayRow::to_json)
+        .collect();
     let origin = config.candidates("terminal.backend");
     let keys: Vec<&str> = known_names()
         .filter(|known| known.secret && config.secret(known.name).is_some())
@@ -152,6 +207,8 @@ fn record(context: &Context, deep: bool) -> Result<Value> {
         },
         "platforms": facts::configured_platforms(context),
         "gateway": { "running": gateway.is_some(), "pid": gateway },
+        "gateways": gateways,
+        "boards": boards,
         "cron_jobs": facts::cron_jobs(context),
     });
     if deep {

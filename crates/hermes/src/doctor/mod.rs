@@ -8,6 +8,7 @@ mod config_files;
 mod databases;
 mod directories;
 mod fix;
+mod gateway;
 mod model_provider;
 mod profiles;
 mod row;
@@ -44,6 +45,7 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     backends::check(context, report);
     subprocess::check(context, scope.all_profiles, report);
     profiles::check(context, report);
+    gateway::check(context, report);
     std::mem::take(&mut report.rows)
 }
 

@@ -24,6 +24,7 @@ macro_rules! with_each_reference {
 mod archives;
 mod defaults;
 mod dotenv;
+mod gateway;
 mod incident;
 mod kanban;
 mod kanban_dispatch;

@@ -119,16 +119,33 @@ impl World {
         self.python(script, &[file.to_str().unwrap(), name])
     }
 
-    fn run(&self, program: &Path, args: &[&str]) -> String {
-        let output = Command::new(program)
-            .args(args)
+    /// A call of our program that has no arguments yet.
+    pub(crate) fn our_command(&self) -> Command {
+        self.command(Path::new(env!("CARGO_BIN_EXE_hermes")))
+    }
+
+    /// A call of the reference that has no arguments yet.
+    pub(crate) fn their_command(&self) -> Command {
+        self.command(&self.reference.program())
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
             .env_clear()
             .env("HOME", self.home())
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("LANG", "C.UTF-8")
             .env("TERM", "dumb")
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .current_dir(self.home())
+            .current_dir(self.home());
+        command
+    }
+
+    fn run(&self, program: &Path, args: &[&str]) -> String {
+        let output = self
+            .command(program)
+            .args(args)
             .stdin(Stdio::null())
             .output()
             .unwrap_or_else(|error| panic!("{}: {error}", program.display()));

@@ -175,6 +175,8 @@ fn diagnoses() {
             "terminal",
             "platforms",
             "gateway",
+            "gateways",
+            "boards",
             "cron_jobs"
         ]
     );

@@ -27,6 +27,7 @@ mod editing;
 mod failing;
 mod following;
 mod fresh;
+mod gateway;
 mod hostile_text;
 mod json_shapes;
 mod lists;

@@ -79,9 +79,9 @@ sections! {
         /// That window.
         "restart_loop_guard.window_seconds": int(60);
         /// Starts within the window before restarts are held back.
-        "respawn_storm.max_starts": int(5);
+        "respawn_storm.max_starts": int(5).var("HERMES_GATEWAY_MAX_STARTS");
         /// That window.
-        "respawn_storm.window_seconds": int(120);
+        "respawn_storm.window_seconds": int(120).var("HERMES_GATEWAY_START_WINDOW_S");
         /// Watchdog period under systemd; 0 means none.
         "systemd_watchdog_seconds": int(0);
         /// Runs the API serves at once.

@@ -61,7 +61,7 @@ pub(super) fn padded(text: &str, width: usize) -> String {
 }
 
 /// `done=2, ready=1`, or what stands for nothing.
-pub(super) fn counts_text(counts: &Counts, nothing: &str) -> String {
+pub(in crate::commands) fn counts_text(counts: &Counts, nothing: &str) -> String {
     if counts.is_empty() {
         return nothing.to_owned();
     }

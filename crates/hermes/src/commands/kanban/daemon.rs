@@ -8,19 +8,17 @@
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_board::boards::{Board, BoardHome, lock_dispatcher};
-use hermes_board::dispatch::{BoardLoop, BoardTick, Dispatcher, TickOutcome};
-use hermes_board::model::Assignee;
+use hermes_board::dispatch::{BoardTick, TickOutcome};
 use hermes_board::plan::Report;
 use hermes_board::{BoardEvent, Error, KanbanSettings};
 use hermes_config::settings::Problem;
 use hermes_fs::FileLock;
-use hermes_proc::{ChildExits, FileWatch};
-use hermes_runtime::{
-    AutoDecomposer, DecomposeBoards, OrphanSweep, dispatch_settings, worker_setup,
-};
+use hermes_gateway::{DispatchLoop, DispatchObserver, Steering, described_limits};
+use hermes_runtime::dispatch_settings;
 
 use super::dispatch::LimitArgs;
 use super::event_facts::event_facts;
@@ -30,8 +28,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::signal_watch::listen_for_signals;
 
-/// Shortest and longest pause between two ticks. Many changes at once, and what a tick itself
-/// writes, lead to one more tick.
+/// Shortest and longest pause between two ticks.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
 
@@ -65,67 +62,30 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         .map(|slug| home.select(Some(slug)))
         .transpose()?;
     let signals = listen_for_signals()?;
-    let exits = ChildExits::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for exits of workers: {error}"))
-    })?;
     let _lock = take_lock(&home, kanban)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
     let flags = args.limits.flags();
-    let settings = dispatch_settings(kanban, &flags);
     if !args.quiet {
+        let settings = dispatch_settings(kanban, &flags);
         announce(kanban, only.as_ref(), &settings, interval)?;
     }
-    let workers = worker_setup(kanban, &home, &settings);
-    let dispatcher = Dispatcher::new(home, settings.limits.clone(), workers);
-    let mut boards = BoardLoop::new(dispatcher, settings.board_options(&kanban.env));
-    boards.only = only.map(|board| board.slug);
-    let mut reporter = Reporter::new(args);
-    let orphans = OrphanSweep::new(kanban);
-    let mut decomposer = AutoDecomposer::new()?;
-    let mut watch = FileWatch::default();
-    loop {
-        // In this order: what changes from here on leads to another tick.
-        watch_files(&mut watch, kanban, &boards);
-        exits.clear();
-        let begun = Instant::now();
-        // What is configured may change while we run.
-        let now = kanban.reloaded();
-        let settings = dispatch_settings(&now, &flags);
-        reporter.warn_about(&now, &settings.complaints)?;
-        boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
-        boards.dispatcher.workers.after_loss = orphans.after_loss();
-        boards.dispatcher.limits = settings.limits.clone();
-        boards.options = settings.board_options(&now.env);
-        let round = boards.tick_all(begun);
-        let mut pause = interval.unwrap_or(settings.dispatch_interval);
-        let (complaints, next) = decomposer.step(&DecomposeBoards {
-            context: &now,
-            home: &boards.dispatcher.home,
-            only: boards.only.as_ref(),
-            settings: &settings,
-            interval: pause,
-        });
-        reporter.warn_once(&now, complaints)?;
-        pause = next.map_or(pause, |next| next.min(pause));
-        if let Ok(rows) = &round {
-            pause = until_due(rows).map_or(pause, |due| due.min(pause));
-        }
-        reporter.report(&now, round)?;
-        reporter.warn_if_stuck(&now, boards.is_stuck())?;
-        let wakes = [signals.as_fd(), exits.as_fd(), decomposer.as_fd()];
-        watch.wait(&wakes, Some(pause))?;
-        let rest = LEAST_PAUSE.saturating_sub(begun.elapsed());
-        hermes_proc::first_readable(&[signals.as_fd()], Some(rest))?;
-        if signals.take().is_some() {
-            decomposer.stop();
-            let left = match boards.dispatcher.reap() {
-                0 => String::new(),
-                1 => "; one worker keeps running".to_owned(),
-                more => format!("; {more} workers keep running"),
-            };
-            return kanban.note(format!("Stopped{left}."));
-        }
-    }
+    let only = only.map(|board| board.slug);
+    let mut dispatch = DispatchLoop::new(kanban, only, flags, interval).map_err(|error| {
+        CommandError::environment(format!("could not listen for exits of workers: {error}"))
+    })?;
+    let steering = Steering {
+        context: &|| Arc::new(hermes_runtime::Context::clone(&kanban.reloaded())),
+        wakes: &[signals.as_fd()],
+        is_over: &|| signals.take().is_some(),
+    };
+    let left = dispatch.run(&steering, &mut Reporter::new(args, kanban))?;
+    dispatch.stop();
+    let left = match left {
+        0 => String::new(),
+        1 => "; one worker keeps running".to_owned(),
+        more => format!("; {more} workers keep running"),
+    };
+    kanban.note(format!("Stopped{left}."))
 }
 
 /// What is dispatched, and the limits in effect.
@@ -139,44 +99,11 @@ fn announce(
         || "all boards".to_owned(),
         |one| format!("board {}", one.slug),
     );
-    let limits = &settings.limits;
-    let cap =
-        |cap: Option<usize>| cap.map_or_else(|| "unlimited".to_owned(), |cap| cap.to_string());
-    let running = [limits.max_in_progress, limits.max_spawn];
-    let running = running.into_iter().flatten().min();
-    let assignee = limits.default_assignee.as_ref().map(Assignee::as_str);
     context.note(format!(
-        "Dispatching on {boards} (pid {}). Ctrl-C to stop.\n\
-         Cards in progress: {}; per profile: {}. Blocked after {} failures. \
-         Default assignee: {}. Checked at every change, and at least every {} s.",
+        "Dispatching on {boards} (pid {}). Ctrl-C to stop.\n{}",
         std::process::id(),
-        cap(running),
-        cap(limits.max_in_progress_per_profile),
-        limits.failure_limit,
-        assignee.unwrap_or("none"),
-        interval.unwrap_or(settings.dispatch_interval).as_secs_f64(),
+        described_limits(settings, interval),
     ))
-}
-
-/// Watches what a tick depends on. A list of boards that cannot be read is reported by the tick.
-fn watch_files(watch: &mut FileWatch, context: &Context, boards: &BoardLoop) {
-    let Ok((mut files, directories)) = boards.watched_files() else {
-        return;
-    };
-    files.insert(context.location.home.join("config.yaml"));
-    files.insert(context.location.home.join(".env"));
-    watch.watch(files, directories);
-}
-
-/// How long until the next scheduled card of these boards is due.
-fn until_due(rows: &[BoardTick]) -> Option<Duration> {
-    let now = jiff::Timestamp::now().as_second();
-    let left = rows.iter().filter_map(|row| row.next_due).min()? - now;
-    // A card that is due and was left alone waits for something else.
-    u64::try_from(left)
-        .ok()
-        .filter(|left| *left > 0)
-        .map(Duration::from_secs)
 }
 
 fn interval(seconds: f64) -> Result<Duration> {
@@ -233,7 +160,8 @@ impl Drop for PidFile {
 }
 
 /// Prints what became of boards; the log has it as well.
-struct Reporter {
+struct Reporter<'a> {
+    context: &'a Context,
     verbose: bool,
     quiet: bool,
     /// Sentences about values that were printed before.
@@ -243,9 +171,10 @@ struct Reporter {
     was_stuck: bool,
 }
 
-impl Reporter {
-    fn new(args: &Args) -> Self {
+impl<'a> Reporter<'a> {
+    fn new(args: &Args, context: &'a Context) -> Self {
         Self {
+            context,
             verbose: args.verbose,
             quiet: args.quiet,
             warned: HashSet::new(),
@@ -254,44 +183,56 @@ impl Reporter {
         }
     }
 
-    /// Warns about every setting of the board that cannot be used, once.
-    fn warn_about(&mut self, context: &Context, complaints: &[String]) -> Result<()> {
-        let config = context.config();
-        let of_board =
-            |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
-        for problem in config.problems().iter().filter(of_board) {
-            context.warn_once(problem);
-        }
-        self.warn_once(context, complaints.iter().cloned())
-    }
-
-    fn warn_once(
-        &mut self,
-        context: &Context,
-        sentences: impl IntoIterator<Item = String>,
-    ) -> Result<()> {
+    fn warn_once(&mut self, sentences: impl IntoIterator<Item = String>) -> Result<()> {
         for sentence in sentences {
             if self.warned.insert(sentence.clone()) {
-                context.warn(sentence)?;
+                self.context.warn(sentence)?;
             }
         }
         Ok(())
     }
 
-    fn report(
-        &mut self,
-        context: &Context,
-        round: hermes_board::Result<Vec<BoardTick>>,
-    ) -> Result<()> {
+    /// The same problem is reported once.
+    fn complain(&mut self, what: &str, error: Error) -> Result<()> {
+        let CommandError { message, hints, .. } = error.into();
+        if self.reported.get(what) != Some(&message) {
+            self.context.warn(format!("{what}: {message}"))?;
+            if let Some(hint) = hints.first() {
+                self.context.hint(hint)?;
+            }
+            self.reported.insert(what.to_owned(), message);
+        }
+        Ok(())
+    }
+}
+
+impl DispatchObserver for Reporter<'_> {
+    type Error = CommandError;
+
+    /// Warns about every setting of the board that cannot be used, once.
+    fn settings(&mut self, now: &hermes_runtime::Context, settings: &KanbanSettings) -> Result<()> {
+        let of_board =
+            |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
+        for problem in now.config().problems().iter().filter(of_board) {
+            self.context.warn_once(problem);
+        }
+        self.warn_once(settings.complaints.iter().cloned())
+    }
+
+    fn not_split(&mut self, sentences: Vec<String>) -> Result<()> {
+        self.warn_once(sentences)
+    }
+
+    fn round(&mut self, round: hermes_board::Result<Vec<BoardTick>>) -> Result<()> {
         let rows = match round {
             Ok(rows) => rows,
-            Err(error) => return self.complain(context, "the list of boards", error),
+            Err(error) => return self.complain("the list of boards", error),
         };
         self.reported.remove("the list of boards");
         for row in rows {
             if !self.quiet {
                 for event in &row.events {
-                    event_line(context, row.slug.as_str(), event)?;
+                    event_line(self.context, row.slug.as_str(), event)?;
                 }
             }
             let board = format!("board {}", row.slug);
@@ -299,39 +240,29 @@ impl Reporter {
                 TickOutcome::Ticked(report) => {
                     self.reported.remove(&board);
                     if self.verbose {
-                        report_line(context, row.slug.as_str(), &report)?;
+                        report_line(self.context, row.slug.as_str(), &report)?;
                     }
                 }
-                TickOutcome::Failed(error) => self.complain(context, &board, error)?,
+                TickOutcome::Failed(error) => self.complain(&board, error)?,
                 TickOutcome::Skipped => {}
             }
         }
         Ok(())
     }
 
-    /// The same problem is reported once.
-    fn complain(&mut self, context: &Context, what: &str, error: Error) -> Result<()> {
-        let CommandError { message, hints, .. } = error.into();
-        if self.reported.get(what) != Some(&message) {
-            context.warn(format!("{what}: {message}"))?;
-            if let Some(hint) = hints.first() {
-                context.hint(hint)?;
-            }
-            self.reported.insert(what.to_owned(), message);
-        }
-        Ok(())
-    }
-
-    fn warn_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
+    fn stuck(&mut self, is_stuck: bool) -> Result<()> {
         if is_stuck && !self.was_stuck {
-            context.warn("cards are ready, but no worker could be started for a while")?;
-            context.hint(
+            self.context
+                .warn("cards are ready, but no worker could be started for a while")?;
+            self.context.hint(
                 "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
             )?;
         }
         self.was_stuck = is_stuck;
         Ok(())
     }
+
+    fn splitting(&mut self, _is_splitting: bool) {}
 }
 
 /// One event, with the board unless it is the default one. Heartbeats are left out: they only say

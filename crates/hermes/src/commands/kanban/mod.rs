@@ -46,6 +46,8 @@ mod why;
 
 use std::process::ExitCode;
 
+pub(in crate::commands) use boards::board_counts;
+pub(in crate::commands) use cards::counts_text;
 pub(in crate::commands) use live::{Looking, accompany};
 pub(in crate::commands) use session::{BoardSession, Kanban};
 

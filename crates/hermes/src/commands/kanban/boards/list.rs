@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::super::cards::{NAME, TITLE, counts_text, padded};
 use super::super::session::Kanban;
 use crate::commands::NoArgs;
+use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
 
@@ -59,6 +60,18 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         out.push_str("`hermes kanban boards switch SLUG` switches to another one.\n");
     }
     kanban.out(&out)
+}
+
+/// The boards that have cards, with the number of cards by status; for an overview.
+pub(in crate::commands) fn board_counts(context: &Context) -> Result<Vec<(BoardSlug, Counts)>> {
+    let kanban = Kanban::of(context);
+    let home = &kanban.home();
+    let boards = home.list(Listed::Active)?.into_iter();
+    let counted = boards.map(|board| {
+        let counts = counts(&kanban, home, &board.slug);
+        (board.slug, counts)
+    });
+    Ok(counted.filter(|(_, counts)| !counts.is_empty()).collect())
 }
 
 /// A board in JSON.

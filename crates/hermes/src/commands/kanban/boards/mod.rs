@@ -8,6 +8,7 @@ mod remove;
 use std::process::ExitCode;
 
 use hermes_board::{Clock, SystemClock};
+pub(in crate::commands) use list::board_counts;
 
 use super::session::Kanban;
 use crate::commands::{NoArgs, exit};

@@ -1,0 +1,24 @@
+//! The gateway: the process that claims a home, hosts services for months, and ends in order.
+//!
+//! [`Gateway`] is the process, [`HostedService`] what it hosts. Services run on threads of their own
+//! and know the gateway only as a [`ServiceHost`].
+
+mod active_state;
+mod checks;
+mod dispatch_loop;
+mod error;
+mod gateway;
+mod health;
+mod live_context;
+mod service;
+mod services;
+mod shutdown;
+mod supervisor;
+
+pub use checks::drain_timeout;
+pub use dispatch_loop::{DispatchLoop, DispatchObserver, Steering, described_limits};
+pub use error::StartError;
+pub use gateway::{Ended, Gateway, GatewayOptions};
+pub use live_context::LiveContext;
+pub use service::{HostedService, ServiceError, ServiceHost};
+pub use services::{BoardDispatcher, MemoryLog, SettingsWatch, Sweeps};

@@ -1,0 +1,42 @@
+//! `hermes gateway`: the process that serves a profile day and night.
+
+mod detached;
+mod list;
+mod restart;
+mod run;
+mod start;
+mod status;
+mod stop;
+
+use std::process::ExitCode;
+
+use crate::context::Context;
+use crate::error::Result;
+
+verbs! { Context;
+    /// Run the gateway in the foreground
+    Run(run::Args) => run::run,
+    /// Start the gateway in the background
+    Start(start::Args) => start::run,
+    /// Stop the gateway
+    Stop(stop::Args) => stop::run,
+    /// Restart the gateway, or start it if it is not running
+    Restart(restart::Args) => restart::run,
+    /// Show whether the gateway is running and how it is doing
+    Status(status::Args) => status::run,
+    /// List the gateways of all profiles
+    List(list::Args) => list::run,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Some(verb) => verb.run(context),
+        None => run::run(&run::Args::default(), context),
+    }
+}

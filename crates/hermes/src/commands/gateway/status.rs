@@ -1,0 +1,156 @@
+//! `hermes gateway status`.
+
+use std::process::ExitCode;
+
+use hermes_supervise::{ExitLog, PastRun};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::gateways::{GatewayRow, all_gateways, gateway_row, manager};
+use crate::ui::{Page, one_line};
+
+/// The gateway is not running.
+const NOT_RUNNING: u8 = 3;
+
+/// Exits that are shown.
+const EXITS: usize = 5;
+
+/// Characters of a message that are shown without `--full`.
+const SHOWN: usize = 100;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Also show how earlier gateways ended
+    #[arg(long)]
+    deep: bool,
+    /// Do not shorten messages
+    #[arg(short = 'l', long)]
+    full: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let own = gateway_row(context);
+    let others: Vec<GatewayRow> = all_gateways(context)?
+        .into_iter()
+        .filter(|row| !row.is_current && row.pid.is_some())
+        .collect();
+    let exits = if args.deep {
+        ExitLog::of_home(&context.location.home, false).past_runs(own.pid, EXITS)
+    } else {
+        Vec::new()
+    };
+    if args.json {
+        context.json(&record(context, &own, &others, args.deep.then_some(&exits)))?;
+    } else {
+        let shown = if args.full { usize::MAX } else { SHOWN };
+        context.out(&page(context, &own, &others, &exits, shown))?;
+    }
+    Ok(match own.pid {
+        Some(_) => ExitCode::SUCCESS,
+        None => ExitCode::from(NOT_RUNNING),
+    })
+}
+
+fn page(
+    context: &Context,
+    own: &GatewayRow,
+    others: &[GatewayRow],
+    exits: &[PastRun],
+    shown: usize,
+) -> String {
+    let mut page = Page::new(context.printer, 10);
+    page.heading("Gateway");
+    page.row("Profile", &own.name);
+    match own.pid {
+        Some(pid) => {
+            let state = own.live_state().unwrap_or("unknown");
+            page.row("Status", &format!("✓ {}", one_line(state, SHOWN)));
+            page.row("PID", &pid.to_string());
+        }
+        None => page.row("Status", "✗ not running"),
+    }
+    page.row("Manager", manager(context));
+    if let Some(wanted) = own.text("desired_state") {
+        page.row("Wanted", &one_line(wanted, SHOWN));
+    }
+    if own.pid.is_none()
+        && let Some(reason) = own.text("exit_reason")
+    {
+        page.row("Last end", &one_line(reason, shown));
+    }
+    let services = own.services();
+    if !services.is_empty() {
+        page.heading("Services");
+    }
+    for (name, state, note) in services {
+        let note = match note {
+            "" => String::new(),
+            note => format!(" ({})", one_line(note, shown)),
+        };
+        page.row(name, &format!("{}{note}", one_line(state, SHOWN)));
+    }
+    if !others.is_empty() {
+        page.heading("Other profiles");
+    }
+    for row in others {
+        let pid = row.pid.unwrap_or_default();
+        page.row(&row.name, &format!("✓ running (PID {pid})"));
+    }
+    if !exits.is_empty() {
+        page.heading("Earlier gateways");
+    }
+    for run in exits {
+        let end = match (run.code, &run.reason) {
+            (Some(code), Some(reason)) => format!("exit code {code}: {}", one_line(reason, shown)),
+            _ => "killed, or the machine went down".to_owned(),
+        };
+        let at = run.ended_at.as_ref().unwrap_or(&run.started_at);
+        page.row(&one_line(at, 19), &end);
+    }
+    page.text
+}
+
+fn record(
+    context: &Context,
+    own: &GatewayRow,
+    others: &[GatewayRow],
+    exits: Option<&Vec<PastRun>>,
+) -> Value {
+    let others: Vec<Value> = others
+        .iter()
+        .map(|row| json!({"name": row.name, "pid": row.pid}))
+        .collect();
+    let mut record = json!({
+        "profile": own.name,
+        "manager": manager(context),
+        "service_installed": false,
+        "service_running": false,
+        "service_scope": null,
+        "running": own.pid.is_some(),
+        "pids": own.pid.into_iter().collect::<Vec<u32>>(),
+        "mismatch": false,
+        "state": own.state,
+        "desired_state": own.text("desired_state"),
+        "other_profiles": others,
+    });
+    if let Some(exits) = exits {
+        let rows: Vec<Value> = exits
+            .iter()
+            .map(|run| {
+                json!({
+                    "pid": run.pid,
+                    "started_at": run.started_at,
+                    "ended_at": run.ended_at,
+                    "exit_code": run.code,
+                    "reason": run.reason,
+                })
+            })
+            .collect();
+        record["exits"] = Value::Array(rows);
+    }
+    record
+}

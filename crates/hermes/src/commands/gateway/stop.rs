@@ -1,0 +1,90 @@
+//! `hermes gateway stop`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hermes_home::profiles::{StoppedProcess, stop_gateway, stop_other_gateways};
+use hermes_proc::Stopped;
+use hermes_supervise::{DesiredState, StateFile};
+
+use super::start::named;
+use crate::context::Context;
+use crate::error::Result;
+use crate::gateways::homes;
+
+/// Nothing to stop.
+const NOT_RUNNING: u8 = 3;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Stop every gateway of this user, whichever home it serves
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if args.all {
+        let stopped = stop_everything(context)?;
+        if stopped == 0 {
+            context.line("No gateway is running")?;
+            return Ok(ExitCode::from(NOT_RUNNING));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let home = &context.location.home;
+    if !home.is_dir() {
+        return not_running(context);
+    }
+    StateFile::of_home(home).want(DesiredState::Stopped)?;
+    match stop_gateway(home, grace(context))? {
+        Some(stopped) => {
+            report(context, &named(context), &stopped)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => not_running(context),
+    }
+}
+
+fn not_running(context: &Context) -> Result<ExitCode> {
+    let name = context.location.profile_label();
+    context.line(format!("The gateway of profile {name} is not running"))?;
+    Ok(ExitCode::from(NOT_RUNNING))
+}
+
+/// Stops the gateways of all profiles, then those of other homes of this user; how many there were.
+pub(super) fn stop_everything(context: &Context) -> Result<usize> {
+    let mut count = 0;
+    let mut all: Vec<_> = homes(context)?
+        .into_iter()
+        .map(|(name, home)| (format!("the gateway of profile {name}"), home))
+        .collect();
+    if context.current.is_none() {
+        all.push((named(context), context.location.home.clone()));
+    }
+    for (name, home) in all.into_iter().filter(|(_, home)| home.is_dir()) {
+        let of_home = context.in_home(&home);
+        if let Some(stopped) = stop_gateway(&home, hermes_gateway::drain_timeout(&of_home))? {
+            StateFile::of_home(&home).want(DesiredState::Stopped)?;
+            report(context, &name, &stopped)?;
+            count += 1;
+        }
+    }
+    for stopped in stop_other_gateways()? {
+        report(context, "a gateway of another home", &stopped)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// How long the gateway may take: what it waits for its work, and a little.
+pub(super) fn grace(context: &Context) -> Duration {
+    hermes_gateway::drain_timeout(context) + Duration::from_secs(5)
+}
+
+fn report(context: &Context, name: &str, stopped: &StoppedProcess) -> Result<()> {
+    let how = match stopped.how {
+        Stopped::Gracefully => "",
+        Stopped::Killed => "; it did not end by itself and was killed",
+    };
+    context.line(format!("✓ Stopped {name} (PID {}){how}", stopped.pid))
+}

@@ -1,0 +1,107 @@
+//! Files of garbage, a home that cannot be written to, a home that goes away.
+
+use std::os::unix::fs::PermissionsExt;
+
+use pretty_assertions::assert_eq;
+use rustix::process::Signal;
+
+use crate::post::{Post, end, until};
+
+const FILES: [&str; 7] = [
+    "gateway.pid",
+    "gateway.lock",
+    "gateway_state.json",
+    "gateway-starts.log",
+    ".gateway-planned-stop.json",
+    ".gateway-takeover.json",
+    "logs/gateway-exit-diag.log",
+];
+
+#[test]
+fn garbage_in_its_files_does_not_keep_a_gateway_from_starting() {
+    let large = "x".repeat(3 << 20);
+    for garbage in [
+        "",
+        "\u{0}\u{1}",
+        "[1, 2]",
+        "{\"pid\": \"x\"}",
+        "{\"pid\": 1}",
+        "-1",
+        &large,
+    ] {
+        let post = Post::new();
+        for name in FILES {
+            post.home.put(name, garbage);
+        }
+        for verb in ["status", "list"] {
+            let code = post.call(&[verb]).run().code;
+            assert_eq!(code, Some(if verb == "status" { 3 } else { 0 }));
+        }
+        post.call(&["stop"]).run().exits(3);
+        let mut gateway = post.gateway(&[]);
+        assert_eq!(post.recorded(), Some(gateway.pid().into()));
+        assert_eq!(post.state()["gateway_state"], "running");
+        assert_eq!(end(&mut gateway, Signal::TERM), Some(1));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_garbage_too() {
+    let post = Post::new();
+    for name in FILES {
+        post.home.put(name, b"\xff\xfe{\"pid\":1}");
+    }
+    post.call(&["status", "--deep"]).run().exits(3);
+    let mut gateway = post.gateway(&[]);
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+}
+
+#[test]
+fn a_home_that_cannot_be_written_to_is_named() {
+    let post = Post::new();
+    std::fs::set_permissions(post.home.root(), PermissionsExt::from_mode(0o500)).unwrap();
+    post.home.give_to_nobody();
+    let output = post.call(&["run"]).as_nobody().run();
+    output
+        .exits(1)
+        .says_part(".hermes")
+        .says_part("ermission denied");
+    let output = post.call(&["start"]).as_nobody().run();
+    output.exits(1).says_part(".hermes");
+    post.call(&["status"]).as_nobody().run().exits(3);
+    std::fs::set_permissions(post.home.root(), PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_home_that_goes_away_and_comes_back_does_not_end_the_gateway() {
+    let post = Post::new();
+    let mut gateway = post.gateway(&[]);
+    let away = post.home.outside("away");
+    std::fs::rename(post.home.root(), &away).unwrap();
+    // Nothing is made where the home was.
+    crate::post::kill(gateway.pid(), Signal::HUP);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(!post.home.root().exists());
+    std::fs::rename(&away, post.home.root()).unwrap();
+    post.call(&["status"]).run().exits(0);
+    post.call(&["stop"]).run().succeeds();
+    assert_eq!(gateway.wait().code(), Some(0));
+}
+
+#[test]
+fn a_home_that_is_gone_for_good_can_still_be_left() {
+    let post = Post::new();
+    let mut gateway = post.gateway(&[]);
+    std::fs::rename(post.home.root(), post.home.outside("away")).unwrap();
+    assert_eq!(end(&mut gateway, Signal::TERM), Some(1));
+    assert!(!post.home.root().exists());
+}
+
+#[test]
+fn a_file_in_the_way_of_the_lock_is_named() {
+    let post = Post::new();
+    std::fs::create_dir(post.home.path("gateway.lock")).unwrap();
+    let output = post.call(&["run"]).run();
+    output.exits(1).says_part("gateway.lock");
+    until("no record", || post.recorded().is_none().then_some(()));
+}
