@@ -55,6 +55,8 @@ verbs! { Context;
     Profile(commands::profile::Args) => commands::profile::run,
     /// Create, watch and complete cards on the task board
     Kanban(Box<commands::kanban::Args>) => commands::kanban::run,
+    /// Schedule jobs: prompts for the agent, or scripts, at set times
+    Cron(commands::cron::Args) => commands::cron::run,
     /// Show the model in use, or choose another one
     Model(commands::model::Args) => commands::model::run,
     /// Manage the keys for model providers
