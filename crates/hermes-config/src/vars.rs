@@ -118,6 +118,9 @@ vars! {
     HERMES_KANBAN_RATE_LIMIT_COOLDOWN_SECONDS;
     /// Milliseconds a board waits for another process's lock; 120000 unless a positive number.
     HERMES_KANBAN_BUSY_TIMEOUT_MS;
+    /// Seconds without a sign of life after which the agent of a scheduled job is ended; 600 unless a
+    /// number, 0 means never.
+    HERMES_CRON_TIMEOUT;
     /// `0`, `false`, `no` or `off`: the gateway dispatches no cards.
     HERMES_KANBAN_DISPATCH_IN_GATEWAY;
     /// Most tokens of a specification; 6000 if unset, never below 1500.

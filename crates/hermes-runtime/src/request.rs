@@ -26,6 +26,11 @@ pub struct ConversationRequest {
     pub session: SessionChoice,
     /// What the session is filed under, and what the agent is told it talks through.
     pub source: String,
+    /// The id of a new session, instead of a generated one.
+    pub session_id: Option<String>,
+    /// Whether this is a run of a scheduled job: nobody is there, commands are confined as those of
+    /// workers are, no job can be scheduled, and context files count only in a directory of its own.
+    pub is_scheduled: bool,
     /// Platform whose toolsets apply.
     pub platform: String,
     /// Model instead of the configured one.
@@ -67,6 +72,8 @@ impl ConversationRequest {
         Self {
             session: SessionChoice::New,
             source: source.into(),
+            session_id: None,
+            is_scheduled: false,
             platform: "cli".to_owned(),
             model: None,
             provider: None,

@@ -69,7 +69,10 @@ impl Runtime {
         let context = context_in_directory(context, request, resumed.as_ref(), worktree.as_ref());
         let id = match &resumed {
             Some(session) => session.id.clone(),
-            None => SessionId::generate(),
+            None => match &request.session_id {
+                Some(id) => SessionId::parse(id)?,
+                None => SessionId::generate(),
+            },
         };
         let worker = Worker::from_context(&context)?;
         // Workers are limited by the board.
@@ -200,6 +203,7 @@ fn assemble_tools(
         person: Arc::clone(person),
         interrupt: Arc::clone(&request.interrupt),
         has_conversation: true,
+        is_scheduled: request.is_scheduled,
     };
     ToolSet::assemble(context, request)
 }
@@ -212,7 +216,9 @@ fn agent_settings(
     person: &dyn Person,
 ) -> AgentSettings {
     AgentSettings {
-        directory_hints: !request.ignore_rules && tools.remote().is_none(),
+        directory_hints: !request.ignore_rules
+            && tools.remote().is_none()
+            && system_prompt::has_project(request),
         file_rules: tools.context_file_rules(),
         personality: personality::configured(context, person),
         prefill: prefill::load(context, person),

@@ -69,7 +69,7 @@ pub(crate) fn parts(
     let files_count = !request.ignore_rules;
     PromptParts {
         soul: files_count.then(|| context.location.home.join("SOUL.md")),
-        project: (files_count && !is_remote).then(|| cwd.clone()),
+        project: (files_count && !is_remote && has_project(request)).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
         file_rules: tools.context_file_rules(),
         tools: subject.tools,
@@ -100,6 +100,12 @@ pub(crate) fn parts(
         model: route.model,
         provider: route.provider,
     }
+}
+
+/// Whether the conversation is about the directory it works in. A scheduled job without one of its
+/// own only has to be somewhere.
+pub(crate) fn has_project(request: &ConversationRequest) -> bool {
+    !request.is_scheduled || request.directory.is_some()
 }
 
 /// Assembles the prompt again, with the date of that day.

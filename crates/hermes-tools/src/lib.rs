@@ -5,6 +5,7 @@
 mod argument;
 mod child_job;
 mod clarify;
+mod cronjob;
 mod delegate;
 mod execute_code;
 mod file_ledger;
@@ -24,6 +25,7 @@ mod toolset;
 pub use argument::{ArgKind, Argument};
 pub use child_job::{ChildJob, ChildResult, ChildStatus};
 pub use clarify::ClarifyTool;
+pub use cronjob::{CronAccess, CronjobTool};
 pub use delegate::DelegateTool;
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, RpcEnv, SandboxEnv, ScriptGate, ScriptMode,

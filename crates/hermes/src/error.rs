@@ -174,6 +174,7 @@ from_library!(
         hermes_home::Error::File(file) => file.is_storage_full(),
         _ => false,
     },
+    hermes_cron::Error: hermes_cron::Error::is_outside,
     hermes_session::Error: |error| error.is_storage_full() || error.is_busy(),
     DockerError: DockerError::is_missing_part,
 );

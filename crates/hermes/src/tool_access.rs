@@ -25,6 +25,7 @@ pub(crate) fn request<'a>(
         person: TerminalPerson::new(context.printer, &interrupt, asked),
         interrupt,
         has_conversation: false,
+        is_scheduled: false,
     })
 }
 

@@ -42,6 +42,8 @@ pub(super) struct ToolApprover {
     pub(super) denials: Option<DenialLog>,
     /// Which commands run in the sandbox.
     pub(super) sandbox: SandboxUse,
+    /// Whether this is a run of a scheduled job.
+    pub(super) is_scheduled: bool,
     person: Arc<dyn Person>,
     /// What marks this process as called from an agent's shell.
     agent_mark: Option<OsString>,
@@ -95,6 +97,7 @@ impl ToolApprover {
             is_isolated: false,
             denials: None,
             sandbox: SandboxUse::Never,
+            is_scheduled: false,
             person,
         }
     }
@@ -126,6 +129,7 @@ impl ToolApprover {
             sudo_password_set: self.sudo_password_set,
             interaction: match question {
                 Some(question) => Interaction::Interactive(question),
+                None if self.is_scheduled => Interaction::Cron,
                 None => Interaction::NonInteractive,
             },
             session: &self.approvals,

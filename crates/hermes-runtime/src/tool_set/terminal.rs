@@ -19,7 +19,7 @@ use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
-use super::sandbox::SandboxUse;
+use super::sandbox::{SandboxUse, SandboxWish};
 use crate::backend::{
     BackendRequest, IdleWatch, RemoteLease, Shutdown, agent_environment, live_environment,
 };
@@ -48,6 +48,8 @@ pub struct ToolSetRequest<'a> {
     pub sandbox: Option<SandboxMode>,
     /// Whether there are turns in which background processes can be heard of.
     pub has_conversation: bool,
+    /// Whether this is a run of a scheduled job.
+    pub is_scheduled: bool,
 }
 
 /// A terminal with its backend.
@@ -85,6 +87,7 @@ impl TerminalSetup {
         let remote =
             RemoteLease::prepare(context, &environment, request.backend, &person)?.map(Arc::new);
         let mut approver = ToolApprover::new(context, &environment, &redactor, Arc::clone(&person));
+        approver.is_scheduled = request.is_scheduled;
         approver.is_isolated = request.approval == Approval::NotNeeded
             || remote.as_ref().is_some_and(|remote| remote.is_isolated);
         if request.has_conversation {
@@ -95,7 +98,11 @@ impl TerminalSetup {
             SandboxUse::Never
         } else {
             let workspace = settings.start_directory.clone();
-            SandboxUse::choose(context, &environment, workspace, request.sandbox, &*person)
+            let wanted = SandboxWish {
+                mode: request.sandbox,
+                is_scheduled: request.is_scheduled,
+            };
+            SandboxUse::choose(context, &environment, workspace, wanted, &*person)
         };
         approver.sandbox = sandbox.clone();
         let password = configured_password(context.config());

@@ -10,10 +10,10 @@ use hermes_policy::PrivateHomes;
 use hermes_terminal::SessionKey;
 use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
 use hermes_tools::{
-    CallContext, ClarifyTool, DelegateTool, ExecuteCodeTool, FileLedger, Filesystem, HostFiles,
-    NoticeSupport, PatchTool, ProcessTool, SearchFilesTool, SessionSearchTool, SessionState as _,
-    TerminalSession, TerminalTool, TodoTool, ToolConversation, ToolRegistry, WriteFileTool,
-    kanban_tools,
+    CallContext, ClarifyTool, CronjobTool, DelegateTool, ExecuteCodeTool, FileLedger, Filesystem,
+    HostFiles, NoticeSupport, PatchTool, ProcessTool, SearchFilesTool, SessionSearchTool,
+    SessionState as _, TerminalSession, TerminalTool, TodoTool, ToolConversation, ToolRegistry,
+    WriteFileTool, kanban_tools,
 };
 
 use super::board;
@@ -22,6 +22,7 @@ use super::file_writes::FileWrites;
 use super::script_environment::ScriptEnvironment;
 use super::terminal::{TerminalSetup, ToolSetRequest};
 use crate::context::Context;
+use crate::cron_setup::cron_access;
 use crate::error::Result;
 use crate::person::Person;
 
@@ -61,6 +62,7 @@ impl ToolSet {
                 "this call belongs to no conversation that could be notified later".to_owned(),
             )
         };
+        let is_scheduled = request.is_scheduled;
         let setup = TerminalSetup::assemble(context, request)?;
         let terminal = setup.terminal();
         let scripts = ExecuteCodeTool::new(
@@ -92,6 +94,9 @@ impl ToolSet {
             .with(ClarifyTool)
             .with(SessionSearchTool {
                 home: context.location.home.clone(),
+            })
+            .with(CronjobTool {
+                access: cron_access(context, is_scheduled),
             })
             .with(DelegateTool {
                 max_children: positive(config, "delegation.max_concurrent_children")

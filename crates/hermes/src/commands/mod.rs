@@ -76,6 +76,7 @@ pub(crate) mod backup;
 pub(crate) mod chat;
 pub(crate) mod completion;
 pub(crate) mod config;
+pub(crate) mod cron;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod dump;

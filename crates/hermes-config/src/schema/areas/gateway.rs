@@ -106,13 +106,20 @@ sections! {
 
     /// Scheduled jobs.
     "cron" open = true {
-        /// Whether results carry a header and footer.
+        /// Whether delivered results carry a header and footer.
         "wrap_response": flag(true);
-        /// Jobs that may run at once; empty means no limit.
-        "max_parallel_jobs": int(0).null();
-        /// Outputs kept per job.
+        /// Jobs that may run at once; 0 means no limit, empty means 8.
+        "max_parallel_jobs": int(0).null().var("HERMES_CRON_MAX_PARALLEL");
+        /// Outputs kept per job; 0 keeps all.
         "output_retention": int(50);
-        /// Provider for jobs; empty means the usual one.
+        /// Seconds a script of a job may take.
+        "script_timeout_seconds": int(3600).var("HERMES_CRON_SCRIPT_TIMEOUT");
+        /// What becomes of runs of a recurring job that were missed: `run` makes up for one of them,
+        /// `skip` for none.
+        "catch_up": choice(&["run", "skip"], "run");
+        /// Hours by which a job that runs once may be late; a later one is recorded as missed.
+        "oneshot_max_late_hours": whole(24);
+        /// Who schedules jobs instead of the gateway.
         "provider": text("");
     }
 }

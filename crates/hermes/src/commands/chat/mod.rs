@@ -19,7 +19,7 @@ mod usage_report;
 
 use std::process::ExitCode;
 
-use hermes_runtime::{Runtime, SessionChoice};
+use hermes_runtime::{ConversationRequest, Runtime, SessionChoice};
 
 pub(crate) use self::args::{Args, TopLevel};
 use self::options::{ChatOptions, InputMode};
@@ -41,6 +41,17 @@ pub(crate) fn run_plain(context: &Context) -> Result<ExitCode> {
 /// Goes on with this session.
 pub(crate) fn resume(id: &str, context: &Context) -> Result<ExitCode> {
     run(TopLevel::resuming(id), None, context)
+}
+
+/// A run of a scheduled job: one query, told about as events, with nobody there.
+pub(crate) fn run_scheduled(
+    prompt: &str,
+    request: ConversationRequest,
+    context: &Context,
+) -> Result<ExitCode> {
+    let options = ChatOptions::scheduled(prompt, request);
+    let runtime = Runtime::new((**context).clone());
+    once::scheduled(prompt, &options, &runtime, context)
 }
 
 pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Result<ExitCode> {

@@ -1,10 +1,11 @@
 //! One query and its answer.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use hermes_agent::{TurnInput, TurnObserver, TurnResult};
 use hermes_providers::Image;
-use hermes_runtime::{Conversation, Runtime, load_image};
+use hermes_runtime::{Conversation, Nobody, Runtime, load_image};
 
 use super::display::Display;
 use super::events::Events;
@@ -56,6 +57,24 @@ pub(super) fn events(
     let conversation = &mut chat.conversation;
     events.session(conversation);
     let result = turn(conversation, query, image, &mut events);
+    events.result(&result);
+    finish(chat, &result, events.finish())
+}
+
+/// A run of a scheduled job. Its text is taken as it is: what a script printed must not name files to
+/// be sent along.
+pub(super) fn scheduled(
+    prompt: &str,
+    options: &ChatOptions,
+    runtime: &Runtime,
+    context: &Context,
+) -> Result<ExitCode> {
+    context.start_logging();
+    let mut chat = OpenChat::open_with(options, runtime, Arc::new(Nobody))?;
+    let mut events = Events::new(context.printer);
+    let conversation = &mut chat.conversation;
+    events.session(conversation);
+    let result = conversation.turn(TurnInput::text(prompt), &mut events);
     events.result(&result);
     finish(chat, &result, events.finish())
 }

@@ -125,6 +125,19 @@ impl ChatOptions {
         })
     }
 
+    /// The options of a scheduled job.
+    pub(super) fn scheduled(prompt: &str, request: ConversationRequest) -> Self {
+        Self {
+            mode: InputMode::JsonQuery(prompt.to_owned()),
+            request,
+            image: None,
+            verbose: false,
+            plain: false,
+            usage_file: None,
+            picks_session: false,
+        }
+    }
+
     /// Whether standard output carries answers and nothing else.
     pub(super) fn is_quiet(&self) -> bool {
         matches!(

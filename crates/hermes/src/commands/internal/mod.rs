@@ -1,10 +1,12 @@
 //! `hermes internal`: steps that scripts, services and our own tests call.
 
 mod complete;
+mod cron_agent;
 mod log;
 
 use std::process::ExitCode;
 
+use super::exit;
 use crate::context::{Context, PROCESS_SUPERVISOR};
 use crate::error::{CommandError, Result};
 use crate::reference_docs;
@@ -15,14 +17,19 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
-    args.verb.run(context)
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Verb::CronAgent => cron_agent::run(context),
+        verb => exit(verb.run(context)),
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Print what may stand where the cursor is
     Complete(complete::Args),
+    /// Work as the agent of a scheduled job, which standard input describes
+    CronAgent,
     /// Append lines from standard input to the profile's logs
     Log(log::Args),
     /// Fail as a bug would, to test what users see
@@ -44,6 +51,7 @@ impl Verb {
         match self {
             Self::Complete(args) => complete::run(args, context),
             Self::Log(args) => log::run(args, context),
+            Self::CronAgent => cron_agent::run(context).map(|_| ()),
             #[cfg(debug_assertions)]
             Self::Panic { contained } => fail_as_a_bug(*contained, context),
             Self::ReferencePage { page } => {

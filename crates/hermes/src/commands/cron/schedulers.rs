@@ -1,0 +1,62 @@
+//! Who runs jobs when they are due.
+
+use hermes_cron::{CronHome, scheduler_is_running};
+use hermes_home::gateway_pid;
+
+use crate::context::Context;
+use crate::error::Result;
+
+/// What runs the jobs of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchedulerKind {
+    Gateway(u32),
+    /// `hermes cron tick --watch`.
+    Own,
+    Nobody,
+}
+
+impl SchedulerKind {
+    /// What runs the jobs of this home now.
+    pub(super) fn find(context: &Context) -> Self {
+        let home = &context.location.home;
+        if let Some(pid) = gateway_pid(home) {
+            return Self::Gateway(pid);
+        }
+        if scheduler_is_running(&CronHome::new(home)) {
+            Self::Own
+        } else {
+            Self::Nobody
+        }
+    }
+
+    pub(super) fn is_alive(self) -> bool {
+        self != Self::Nobody
+    }
+
+    /// The name for programs.
+    pub(super) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Gateway(_) => Some("gateway"),
+            Self::Own => Some("cron tick --watch"),
+            Self::Nobody => None,
+        }
+    }
+
+    /// Says who will run a job, and what to do if nobody will.
+    pub(super) fn tell(self, context: &Context) -> Result<()> {
+        match self {
+            Self::Gateway(pid) => context.note(format!("The gateway (pid {pid}) runs it.")),
+            Self::Own => context.note("`hermes cron tick --watch` runs it."),
+            Self::Nobody => Self::warn(context),
+        }
+    }
+
+    /// Warns that nothing runs by itself.
+    pub(super) fn warn(context: &Context) -> Result<()> {
+        context.warn("no scheduler is running, so no job runs by itself")?;
+        context.hint(
+            "`hermes cron tick --watch` runs jobs when they are due, `hermes cron tick` those that \
+             are due now, `hermes cron run ID` one of them",
+        )
+    }
+}

@@ -1,0 +1,67 @@
+//! `hermes internal cron-agent`: the agent of a scheduled job, in a process of its own. The request
+//! comes over standard input; what happens is told as by `chat -q --json`.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use hermes_agent::prompt::scan;
+use hermes_cron::AgentRequest;
+use hermes_proc::EndSignal;
+use hermes_runtime::{ConversationRequest, missing_skills};
+
+use crate::commands::chat;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::tool_access;
+
+/// Largest request.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+pub(super) fn run(context: &Context) -> Result<ExitCode> {
+    let request = read()?;
+    let (_, blocked) = scan("the job", &request.prompt);
+    if let Some(found) = blocked.first() {
+        return Err(CommandError::user(format!(
+            "the text of the job, or what its script printed, tries to take over the agent ({}); \
+             the job was not run",
+            found.rule
+        )));
+    }
+    let missing = missing_skills(&request.skills, context);
+    let mut prompt = request.prompt.clone();
+    if !missing.is_empty() {
+        prompt = format!(
+            "These skills of the job do not exist, begin your answer by saying so: {}\n\n{prompt}",
+            missing.join(", ")
+        );
+    }
+    let skills = request.skills.iter();
+    let skills = skills.filter(|skill| !missing.contains(&skill.as_str()));
+    let toolsets = request.toolsets.join(",");
+    let conversation = ConversationRequest {
+        session_id: Some(request.session_id),
+        is_scheduled: true,
+        platform: "cron".to_owned(),
+        model: request.model,
+        provider: request.provider,
+        toolsets: (!toolsets.is_empty()).then_some(toolsets),
+        skills: skills.cloned().collect(),
+        directory: request.workdir.map(PathBuf::from),
+        when_stuck: Some(|| EndSignal::Terminate.obey()),
+        ..ConversationRequest::new("cron", tool_access::interrupt()?)
+    };
+    chat::run_scheduled(&prompt, conversation, context)
+}
+
+fn read() -> Result<AgentRequest> {
+    let unusable = |error: &dyn std::fmt::Display| {
+        CommandError::usage(format!(
+            "standard input describes no scheduled job: {error}"
+        ))
+    };
+    let mut text = String::new();
+    let read = std::io::stdin().take(LARGEST).read_to_string(&mut text);
+    read.map_err(|error| unusable(&error))?;
+    serde_json::from_str(&text).map_err(|error| unusable(&error))
+}
