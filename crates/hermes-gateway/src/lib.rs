@@ -21,4 +21,4 @@ pub use error::StartError;
 pub use gateway::{Ended, Gateway, GatewayOptions};
 pub use live_context::LiveContext;
 pub use service::{HostedService, ServiceError, ServiceHost};
-pub use services::{BoardDispatcher, MemoryLog, SettingsWatch, Sweeps};
+pub use services::{BoardDispatcher, CronScheduler, MemoryLog, SettingsWatch, Sweeps};

@@ -2,10 +2,12 @@
 
 mod dispatcher;
 mod memory_log;
+mod scheduler;
 mod settings_watch;
 mod sweeps;
 
 pub use dispatcher::BoardDispatcher;
 pub use memory_log::MemoryLog;
+pub use scheduler::CronScheduler;
 pub use settings_watch::SettingsWatch;
 pub use sweeps::Sweeps;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use hermes_config::vars;
 use hermes_gateway::{
-    BoardDispatcher, Gateway, GatewayOptions, HostedService, MemoryLog, SettingsWatch, StartError,
-    Sweeps,
+    BoardDispatcher, CronScheduler, Gateway, GatewayOptions, HostedService, MemoryLog,
+    SettingsWatch, StartError, Sweeps,
 };
 use hermes_telemetry::{Level, LogMode};
 
@@ -58,6 +58,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let services: Vec<Box<dyn HostedService>> = vec![
         Box::new(SettingsWatch::default()),
         Box::new(BoardDispatcher::default()),
+        Box::new(CronScheduler),
         Box::new(Sweeps),
         Box::new(MemoryLog),
     ];
