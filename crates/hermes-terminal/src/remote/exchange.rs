@@ -37,6 +37,10 @@ pub(super) enum Over {
     Broken,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is told, or not, by a record of its own"
+)]
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) started: Option<Started>,
