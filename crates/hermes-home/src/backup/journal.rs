@@ -181,9 +181,12 @@ fn record(done: hermes_fs::Result<()>, name: &str, skipped: &mut Vec<SkippedFile
 /// Moves one file into place; a source that is gone has been moved before. Both ends are reached from
 /// the home's own descriptor: a directory that turns into a link meanwhile leads nowhere.
 fn move_one(staging: &Directory, home: &Directory, relative: &Path) -> hermes_fs::Result<()> {
-    match staging.metadata(relative) {
-        Err(error) if error.is_not_found() => return Ok(()),
-        other => drop(other?),
+    if let Err(error) = staging.metadata(relative) {
+        return if error.is_not_found() {
+            Ok(())
+        } else {
+            Err(error)
+        };
     }
     let parent = relative.parent().unwrap_or(Path::new(""));
     let parent = home.create_directories(parent, 0o700)?;

@@ -659,3 +659,27 @@ fn state_of_the_session_counts() {
         assert_eq!(judged(command), Verdict::approved(), "{command}");
     }
 }
+
+#[test]
+fn own_files_of_hermes_are_not_written_even_in_yolo_mode() {
+    let session = SessionApprovals::default();
+    for command in [
+        "echo 'approvals: {mode: off}' > ~/.hermes/config.yaml",
+        "echo K=v >> /home/u/.hermes/.env",
+        "cd /home/u && printf x > .hermes/config.yaml",
+        "bash -c 'echo x > ~/.hermes/config.yaml'",
+    ] {
+        let mut asked = request(command, Interaction::NonInteractive, &session);
+        asked.yolo = true;
+        let verdict = policy().check(&asked);
+        assert_eq!(verdict.status, Status::Blocked, "{command}");
+        let message = verdict.message.unwrap_or_default();
+        assert!(message.contains("Hermes' own settings"), "{message}");
+        // There the kernel sees to it.
+        asked.sandboxed = true;
+        assert!(policy().check(&asked).is_approved(), "{command}");
+    }
+    let mut asked = request("echo x > ~/notes", Interaction::NonInteractive, &session);
+    asked.yolo = true;
+    assert!(policy().check(&asked).is_approved());
+}

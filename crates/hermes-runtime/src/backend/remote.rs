@@ -95,7 +95,7 @@ impl RemoteLease {
         let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));
         let paths = sandbox.path_map()?;
         let is_isolated = sandbox.host_access()?.is_empty();
-        let settings = RemoteSettings::configured(context.config());
+        let settings = channels(context, environment);
         let backend = Arc::new(RemoteBackend::new(sandbox.clone(), settings));
         let kind = Kind::Container { host, sandbox };
         let rules = WriteRules::Unrestricted;
@@ -112,7 +112,7 @@ impl RemoteLease {
         check_programs(context.env.os(&vars::PATH))?;
         let channels = RemoteSettings {
             persistent_shell: settings.persistent_shell,
-            ..RemoteSettings::configured(config)
+            ..channels(context, environment)
         };
         let host = Arc::new(SshHost::new(settings, surroundings));
         let backend = Arc::new(RemoteBackend::new(host.clone(), channels));
@@ -212,5 +212,14 @@ impl RemoteLease {
 impl Drop for RemoteLease {
     fn drop(&mut self) {
         self.release(Shutdown::Orderly);
+    }
+}
+
+/// Settings of commands elsewhere. The mark of an agent's shell goes along, as it does here.
+fn channels(context: &Context, environment: &LiveEnvironment) -> RemoteSettings {
+    let mark = context.env.os(&vars::HERMES_AGENT_SHELL);
+    RemoteSettings {
+        of_agent: environment.is_of_agent() || mark.is_some_and(|mark| !mark.is_empty()),
+        ..RemoteSettings::configured(context.config())
     }
 }

@@ -57,6 +57,11 @@ impl LiveEnvironment {
         self
     }
 
+    /// Whether an agent chooses the commands of children.
+    pub fn is_of_agent(&self) -> bool {
+        self.of_agent
+    }
+
     /// The builder for the files as they are. New warnings are logged.
     pub fn current(&self) -> Arc<EnvironmentBuilder> {
         let mut state = lock(&self.state);

@@ -16,7 +16,7 @@ use super::exchange::{Conversation, Known, Over};
 use super::hello::Hello;
 use super::hunt::{Killed, mark_line};
 use super::pool::{Pool, Slot};
-use super::request::{Execution, Nonces, new_mark};
+use super::request::{Execution, Marks, Nonces};
 use super::settings::RemoteSettings;
 use super::transport::{Transport, TransportError, Trouble};
 use crate::lock::lock;
@@ -131,8 +131,9 @@ impl RemoteHost {
                 of_loop: report_nonce(),
                 of_shell: report_nonce(),
             };
-            let mark = new_mark();
-            let request = execution.bytes(&loan.channel.hello, &nonces, mark);
+            let marks = Marks::new(self.settings.of_agent);
+            let mark = marks.limit;
+            let request = execution.bytes(&loan.channel.hello, &nonces, marks);
             if request.len() > LARGE
                 && let Some(slot) = loan.slot.take()
             {

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_proc::Wake;
+use hermes_proc::{Wake, agent_shell};
 
 use super::hello::Hello;
 use super::program::Dialect;
@@ -53,6 +53,24 @@ pub(super) struct Nonces {
     pub(super) of_shell: String,
 }
 
+/// What marks the processes of a command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Marks {
+    /// The limit by which they are known; `None` should the dice fall on a number that is no mark.
+    pub(super) limit: Option<u64>,
+    /// They are an agent's.
+    pub(super) of_agent: bool,
+}
+
+impl Marks {
+    pub(super) fn new(of_agent: bool) -> Self {
+        Self {
+            limit: hermes_proc::limit_mark(&hermes_fs::random_hex(16)),
+            of_agent,
+        }
+    }
+}
+
 /// A command to run on the host, and how long to wait for its end.
 #[derive(Clone, Copy)]
 pub(super) struct Execution<'a> {
@@ -73,16 +91,10 @@ pub(super) struct Execution<'a> {
     pub(super) revives: bool,
 }
 
-/// The limit by which the processes of a command are known on the host; `None` should the dice fall
-/// on a number that is no mark.
-pub(super) fn new_mark() -> Option<u64> {
-    hermes_proc::limit_mark(&hermes_fs::random_hex(16))
-}
-
 impl Execution<'_> {
     /// The bytes for a loop that greeted with `hello`.
-    pub(super) fn bytes(&self, hello: &Hello, nonces: &Nonces, mark: Option<u64>) -> Vec<u8> {
-        let setup = self.setup(hello, &nonces.of_shell, mark);
+    pub(super) fn bytes(&self, hello: &Hello, nonces: &Nonces, marks: Marks) -> Vec<u8> {
+        let setup = self.setup(hello, &nonces.of_shell, marks);
         let mut command = self.command.to_owned();
         command.push(b'\n');
         let mut functions = Vec::new();
@@ -123,15 +135,20 @@ impl Execution<'_> {
         bytes
     }
 
-    fn setup(&self, hello: &Hello, nonce: &str, mark: Option<u64>) -> Vec<u8> {
+    fn setup(&self, hello: &Hello, nonce: &str, marks: Marks) -> Vec<u8> {
         let dialect = Dialect::of(hello.kind);
         let changes = merged(&self.state.overlay);
         let mut text = Text {
             bytes: Vec::with_capacity(1024),
             dialect,
         };
-        text.mark(mark);
+        text.mark(marks.limit);
         text.variables(&changes);
+        if marks.of_agent {
+            // Behind the variables of the session, which may have taken it away.
+            let builtin = dialect.builtin;
+            text.add(&format!("{builtin}export {}=1\n", agent_shell::MARK));
+        }
         text.directory(self.directory, nonce);
         text.old_directory(hello, &changes);
         if self.reports {
@@ -366,7 +383,7 @@ mod tests {
                 of_loop: "nL".to_owned(),
                 of_shell: "nC".to_owned(),
             };
-            let bytes = request(&state).bytes(&hello(kind), &nonces, None);
+            let bytes = request(&state).bytes(&hello(kind), &nonces, Marks::default());
             let text = String::from_utf8(bytes.clone()).unwrap();
             let mut lines = text.lines();
             assert_eq!(lines.next(), Some("run nL "));

@@ -8,6 +8,8 @@ use hermes_config::Config;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteSettings {
     pub persistent_shell: bool,
+    /// Commands are an agent's: each carries the mark that says so.
+    pub of_agent: bool,
     /// Channels kept for later commands.
     pub most_channels: usize,
     pub open_limit: Duration,
@@ -18,6 +20,7 @@ impl Default for RemoteSettings {
     fn default() -> Self {
         Self {
             persistent_shell: true,
+            of_agent: false,
             most_channels: 4,
             open_limit: Duration::from_secs(20),
             login_limit: Duration::from_secs(30),

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+use hermes_proc::agent_shell;
 use hermes_proc::env::VariableChanges;
 
 /// Variables that describe the one shell they are in; carried over, they would be wrong.
-const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "HERMES_EXEC_ID"];
+const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "HERMES_EXEC_ID", agent_shell::MARK];
 
 /// What changed between the variables a shell was started with and those it reported at its end.
 pub(super) fn difference(

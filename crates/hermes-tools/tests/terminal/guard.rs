@@ -131,6 +131,12 @@ fn text_for_a_shell_on_a_terminal_is_judged_like_a_command() {
         let result = send("submit", line);
         assert!(is_hardline(&result), "{line}: {result}");
     }
+    // What a key or a sign brings back from the history has not been judged.
+    for line in ["\u{1b}[A", "\u{10}", "\u{12}echo", "!!", "!-1", "x\u{1}"] {
+        let result = send("submit", line);
+        assert_eq!(result["status"], "blocked", "{line:?}: {result}");
+        assert_eq!(result["pattern_key"], "command only known when it runs");
+    }
     // So does a line that is typed in parts, with corrections, or over several lines.
     assert_eq!(send("write", "rm -rf ")["status"], "ok");
     assert_eq!(send("write", "x\u{7f}~")["status"], "ok");

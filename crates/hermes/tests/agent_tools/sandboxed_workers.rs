@@ -100,3 +100,26 @@ fn acceptance_checks_are_confined() {
         .run(["kanban", "complete", &free, "--summary", "x"]);
     assert_eq!(done.code, Some(0), "{done}");
 }
+
+#[test]
+fn checks_that_an_agent_wants_are_confined_where_nothing_else_is() {
+    let builder = builder("terminal: {sandbox: off}\n");
+    let desk = &builder.desk;
+    let check = "echo x > ~/escaped";
+    let flags = ["--assignee", "builder", "--check", check];
+    let args = [&["kanban", "create", "of an agent", "--json"][..], &flags].concat();
+    let filed = desk.home.hermes(args).env("HERMES_AGENT_SHELL", "1").run();
+    let filed = filed.succeeds().json();
+    let id = filed["id"].as_str().unwrap();
+    let refused = desk.home.run(["kanban", "complete", id, "--summary", "x"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    let escaped = desk.home.user_home().join("escaped");
+    assert!(!escaped.exists(), "{refused}");
+    // A person's run as the settings say.
+    let own = desk.create("of a person", &flags);
+    let done = desk
+        .home
+        .run(["kanban", "complete", &own, "--summary", "x"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(escaped.exists());
+}

@@ -264,3 +264,24 @@ fn file_tools_do_not_write_hermes_own_files() {
         outcome.exits(1).says_part("Hermes' own settings");
     }
 }
+
+#[test]
+fn agent_at_a_terminal_does_not_answer_its_own_questions() {
+    let world = running("true", "terminal: {sandbox: off}\n");
+    let heap = world.home.user_home().join("heap");
+    std::fs::create_dir_all(&heap).unwrap();
+    let command = format!("rm -rf {}", heap.display());
+    let call = || world.hermes(&["exec", "--", &command]).env("NO_COLOR", "1");
+    let mut agent = call().env("HERMES_AGENT_SHELL", "1").start_at_terminal();
+    // The answer is there before anything could be asked.
+    agent.press("o\r");
+    let outcome = agent.wait();
+    assert_ne!(outcome.code, Some(0), "{outcome}");
+    assert!(heap.exists(), "{outcome}");
+    // A person is asked.
+    let mut person = call().start_at_terminal();
+    person.wait_for("[d]eny");
+    person.press("o\r");
+    person.wait().succeeds();
+    assert!(!heap.exists());
+}

@@ -888,6 +888,8 @@ const CASES: &[Case] = &[
             "\"$@\"",
             "sudo $X y",
             "$(cat f) x",
+            "$(history) ",
+            "$(history) m -rf /r",
             "x=$(cat f); $x",
             "while read c; do $c; done < f",
             "f() { \"$1\"; }; f \"$X\"",

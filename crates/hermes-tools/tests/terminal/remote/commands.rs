@@ -24,6 +24,7 @@ on_each_host!(
     bytes_that_are_no_text,
     surroundings_of_a_command,
     session_variables_are_there_and_nowhere_in_arguments,
+    mark_of_an_agent_is_in_every_shell,
     internal_scripts_touch_no_session,
     detaching_keeps_the_sessions,
 );
@@ -313,6 +314,26 @@ fn session_variables_are_there_and_nowhere_in_arguments(host: &RemoteWorld) {
         run.join().unwrap();
     });
     assert_eq!(host.world.output("echo ${TOKEN-gone}"), "gone");
+}
+
+fn mark_of_an_agent_is_in_every_shell(host: &RemoteWorld) {
+    let look = "sh -c 'echo ${HERMES_AGENT_SHELL-none}'";
+    assert_eq!(host.world.output(look), "none");
+    let kind = match &host.transport.kind {
+        Kind::Docker(_) => Kind::Docker(Container::run(&[])),
+        _ => Kind::Child,
+    };
+    let settings = RemoteSettings {
+        of_agent: true,
+        ..RemoteSettings::default()
+    };
+    let host = RemoteWorld::with(kind, settings, &[("HERMES_AGENT_SHELL", "")]);
+    assert_eq!(host.world.output(look), "1");
+    // It cannot be taken from the session.
+    host.world.output("unset HERMES_AGENT_SHELL");
+    assert_eq!(host.world.output(look), "1");
+    host.world.output("export HERMES_AGENT_SHELL=");
+    assert_eq!(host.world.output(look), "1");
 }
 
 fn internal_scripts_touch_no_session(host: &RemoteWorld) {
