@@ -33,7 +33,7 @@ pub use overlay::{Choice, choose};
 pub use setup::{
     CommandName, Facts, FindTyped, Job, PastMessage, PasteLimits, Setup, TurnEnd, Typed,
 };
-pub use terminal::restore_terminal;
+pub use terminal::{has_terminal, restore_terminal};
 
 use crate::app::Screen;
 use crate::events::{Event, Exchange};

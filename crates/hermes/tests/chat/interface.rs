@@ -643,10 +643,9 @@ fn paused_program_gives_the_terminal_back_and_takes_it_again() {
     let mut screen = started(&world, &[]);
     screen.press("draft");
     screen.wait_for("❯ draft");
-    let pid = rustix::process::Pid::from_raw(i32::try_from(screen.pid()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TSTP).unwrap();
+    screen.signal(rustix::process::Signal::TSTP);
     screen.wait_without("❯ draft");
-    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    screen.signal(rustix::process::Signal::CONT);
     screen.wait_for("❯ draft");
     screen.press("\r");
     screen.wait_for("still here");
