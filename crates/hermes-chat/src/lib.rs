@@ -105,6 +105,11 @@ impl Chat {
         self.exchange.send(Event::Look(Box::new(look)));
     }
 
+    /// More commands that can be typed.
+    pub fn add_commands(&self, commands: Vec<CommandName>) {
+        self.exchange.send(Event::Commands(commands));
+    }
+
     /// The messages of the conversation, for the transcript.
     pub fn set_past(&self, messages: Vec<PastMessage>) {
         self.exchange.send(Event::Past(messages));
