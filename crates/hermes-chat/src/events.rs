@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::look::Look;
 use crate::question::Question;
-use crate::setup::{Facts, Job, PastMessage, TurnEnd, Typed};
+use crate::setup::{CommandName, Facts, Job, PastMessage, TurnEnd, Typed};
 
 /// An event for the screen.
 pub(crate) enum Event {
@@ -47,6 +47,8 @@ pub(crate) enum Event {
     TurnEnded(TurnEnd),
     Facts(Box<Facts>),
     Look(Box<Look>),
+    /// More commands that can be typed.
+    Commands(Vec<CommandName>),
     Asked(Question),
     /// Messages from before this program was started.
     Past(Vec<PastMessage>),

@@ -33,7 +33,7 @@ pub use overlay::{Choice, choose};
 pub use setup::{
     CommandName, Facts, FindTyped, Job, PastMessage, PasteLimits, Setup, TurnEnd, Typed,
 };
-pub use terminal::restore_terminal;
+pub use terminal::{has_terminal, restore_terminal};
 
 use crate::app::Screen;
 use crate::events::{Event, Exchange};
@@ -103,6 +103,11 @@ impl Chat {
     /// The conversation is shown in another way from now on.
     pub fn set_look(&self, look: Look) {
         self.exchange.send(Event::Look(Box::new(look)));
+    }
+
+    /// More commands that can be typed.
+    pub fn add_commands(&self, commands: Vec<CommandName>) {
+        self.exchange.send(Event::Commands(commands));
     }
 
     /// The messages of the conversation, for the transcript.

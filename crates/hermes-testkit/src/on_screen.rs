@@ -140,6 +140,22 @@ impl OnScreen {
         tcsetwinsize(keyboard, size(rows, columns)).unwrap();
     }
 
+    /// How the terminal treats input and output, as text to compare.
+    pub fn modes(&self) -> String {
+        let modes = rustix::termios::tcgetattr(self.keyboard.as_ref().unwrap()).unwrap();
+        format!(
+            "{:?} {:?} {:?} {:?}",
+            modes.input_modes, modes.output_modes, modes.local_modes, modes.control_modes
+        )
+    }
+
+    /// Sends a signal to the program.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
     /// Takes the terminal away, as a closed window does.
     pub fn hang_up(&mut self) {
         drop(self.keyboard.take());

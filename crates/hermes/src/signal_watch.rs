@@ -16,6 +16,7 @@ use hermes_runtime::TerminalSetup;
 use hermes_terminal::Terminal;
 
 use crate::error::{CommandError, Result};
+use crate::ui::end_signals_are_watched;
 
 /// Time from the signal to the end: killing takes three seconds at most, showing the rest not long.
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(10);
@@ -60,6 +61,7 @@ impl SignalWatch {
             .name("end-signals".to_owned())
             .spawn(move || watcher.run())
             .map_err(unheard)?;
+        end_signals_are_watched(true);
         Ok(watch)
     }
 
@@ -88,6 +90,7 @@ impl SignalWatch {
 
 impl Drop for SignalWatch {
     fn drop(&mut self) {
+        end_signals_are_watched(false);
         self.finished.raise();
     }
 }

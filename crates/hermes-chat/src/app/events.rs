@@ -77,16 +77,19 @@ impl App {
                 self.facts = *facts;
             }
             Event::Look(look) => self.set_look(*look),
+            Event::Commands(commands) => self.setup.commands.extend(commands),
             Event::Aside { title, text } => self.aside(&title, &text),
             Event::Asked(question) => self.questions.push_back(QuestionView::new(question)),
             Event::Past(messages) => self.past(messages),
             Event::Messages(messages) => self.choose_message(&messages),
             Event::JobDone(text) => {
-                self.holder = Holder::Screen;
+                // What it has printed stands above.
+                if std::mem::replace(&mut self.holder, Holder::Screen) == Holder::Job {
+                    self.last_group = Some(Group::Notice);
+                }
                 if let Some(text) = text {
                     self.composer.set(&text);
                 }
-                self.last_group = Some(Group::Notice);
                 self.next_in_queue();
             }
             Event::JobTurn(message) => {

@@ -340,7 +340,7 @@ impl App {
         }
         let lines = messages.iter();
         let mut picker = Picker::new(
-            "Edit an earlier message in a copy of this session; the session stays as it is",
+            "Edit an earlier message in a fork",
             lines.map(|text| hermes_text::one_line(text, 300)).collect(),
         );
         picker.choose_last();

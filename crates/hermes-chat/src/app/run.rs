@@ -297,9 +297,12 @@ impl Screen {
             for event in self.exchange.take() {
                 self.app.event(event);
             }
-            // The job that follows at once gets the terminal as it is.
+            // What was sent stands above the output of the job that follows at once, too.
             if self.app.wish == Some(Wish::Lend) {
                 self.app.wish = None;
+                self.mode = Some(RawMode::enter()?);
+                self.draw()?;
+                self.hand_back()?;
                 self.begin_lent();
             }
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hermes_policy::{Answer, ApprovalRequest};
 use zeroize::Zeroizing;
 
-use crate::draw::{Glyphs, Line, Palette, Span, wrap};
+use crate::draw::{Glyphs, Line, Palette, Span, display_width, wrap};
 use crate::question::{Asked, Question, Reply};
 use crate::terminal::{Key, Mods};
 
@@ -220,9 +220,17 @@ impl QuestionView {
             spans.push(Span::styled(format!("[{letter}]"), palette.heading()));
             spans.push(Span::from(rest.to_owned()));
         }
-        let text = format!("  {} denied in {} s", glyphs.dot, left.as_secs());
-        spans.push(Span::styled(text, palette.faint()));
-        rows.push(Line::from(spans));
+        let countdown = format!("denied in {} s", left.as_secs());
+        let choices = Line::from(spans);
+        let beside = format!("  {} {countdown}", glyphs.dot);
+        if choices.width() + display_width(&beside) < width {
+            let mut spans = choices.spans;
+            spans.push(Span::styled(beside, palette.faint()));
+            rows.push(Line::from(spans));
+        } else {
+            rows.push(choices);
+            rows.push(Line::from(Span::styled(countdown, palette.faint())));
+        }
         rows
     }
 }

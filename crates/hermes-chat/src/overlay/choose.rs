@@ -10,7 +10,7 @@ use super::picker::{Picked, Picker};
 use super::screen::Alternate;
 use crate::draw::{Glyphs, Palette};
 use crate::look::Theme;
-use crate::terminal::{Decoder, Input, RawMode, size};
+use crate::terminal::{Decoder, Input, Key, RawMode, size};
 
 /// How long a lone escape may be the beginning of something.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
@@ -29,19 +29,28 @@ pub fn choose(choice: Choice<'_>, interrupt: &Wake) -> std::io::Result<Option<us
     let glyphs = Glyphs::new(choice.theme.utf8);
     let mut picker = Picker::new(choice.title, choice.entries);
     let signals = TerminalSignals::listen()?;
-    let mode = RawMode::enter()?;
+    let mut mode = RawMode::enter()?;
     mode.note_alternate(true);
     let mut screen = Alternate::enter()?;
+    let mut is_paused = false;
     let mut decoder = Decoder::default();
     let mut inputs = Vec::new();
     let picked = 'picking: loop {
+        if std::mem::take(&mut is_paused) {
+            screen.leave()?;
+            drop(mode);
+            TerminalSignals::pause();
+            mode = RawMode::enter()?;
+            mode.note_alternate(true);
+            screen = Alternate::enter()?;
+        }
         let now = size();
         screen.draw(picker.rows(now, palette, glyphs), now)?;
         let limit = decoder.is_undecided().then_some(ESCAPE_WAIT);
         let sources = [interrupt.as_fd(), signals.as_fd(), stdin()];
         match first_readable(&sources, limit)? {
             Some(0) => break None,
-            Some(1) => drop(signals.take()),
+            Some(1) => is_paused = signals.take(),
             Some(_) => {
                 let mut bytes = [0; 4096];
                 let count = rustix::io::read(stdin(), &mut bytes)?;
@@ -56,6 +65,10 @@ pub fn choose(choice: Choice<'_>, interrupt: &Wake) -> std::io::Result<Option<us
             let Input::Key(key, mods) = input else {
                 continue;
             };
+            if key == Key::Char('z') && mods.ctrl {
+                is_paused = true;
+                continue;
+            }
             match picker.key(key, mods, now) {
                 Picked::Nothing => {}
                 Picked::Cancelled => break 'picking None,

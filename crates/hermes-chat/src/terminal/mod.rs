@@ -5,5 +5,5 @@ mod keys;
 mod mode;
 
 pub(crate) use keys::{Decoder, Input, Key, Mods};
-pub use mode::restore_terminal;
 pub(crate) use mode::{RawMode, Size, size, write_all};
+pub use mode::{has_terminal, restore_terminal};

@@ -116,6 +116,11 @@ pub fn restore_terminal() {
     let _: Result<(), Errno> = tcsetattr(stdin(), OptionalActions::Now, &saved.modes);
 }
 
+/// Whether this process has changed the terminal.
+pub fn has_terminal() -> bool {
+    lock().is_some()
+}
+
 fn lock() -> std::sync::MutexGuard<'static, Option<Saved>> {
     BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,6 +12,7 @@ mod prompt;
 mod question;
 mod size;
 mod table;
+mod terminal_guard;
 mod terminal_kind;
 
 pub(crate) use hermes_text::{one_line, visible};
@@ -26,4 +27,5 @@ pub(crate) use prompt::{ask_line, confirm};
 pub(crate) use question::{Echo, TerminalQuestions};
 pub(crate) use size::{counted, human_size};
 pub(crate) use table::{Page, Table, cut, heading};
+pub(crate) use terminal_guard::{end_signals_are_watched, guard_terminal};
 pub(crate) use terminal_kind::{is_full_terminal, is_utf8};

@@ -4,6 +4,8 @@
 //! it is.
 
 use std::io::{IsTerminal, Stderr, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::cursor::{Hide, MoveToColumn, MoveUp, Show};
@@ -11,12 +13,13 @@ use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode};
 use crossterm::{execute, queue};
 use hermes_config::{Environment, vars};
-use hermes_proc::first_readable;
+use hermes_proc::{TerminalSignals, Wake, first_readable};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 
 use super::pick_list::{Choice, Move, PickList};
 use super::prompt::ask_line;
+use super::terminal_guard::{Guarded, Signalled};
 use super::{Printer, cut, visible};
 use crate::error::Result;
 
@@ -107,7 +110,15 @@ fn by_keys(title: &str, choices: &[Choice], initial: usize) -> Result<Picked> {
     let mut typed = Vec::new();
     loop {
         region.draw(title, &mut list)?;
-        if !more_bytes(&mut typed) {
+        match region.guarded.take() {
+            Some(Signalled::Leave) => return Ok(Picked::Leave),
+            Some(Signalled::Pause) => {
+                region.pause()?;
+                continue;
+            }
+            None => {}
+        }
+        if !more_bytes(&mut typed, &region.guarded.signalled) {
             return Ok(Picked::Leave);
         }
         while let Some((key, used)) = next_key(&typed) {
@@ -126,6 +137,7 @@ fn by_keys(title: &str, choices: &[Choice], initial: usize) -> Result<Picked> {
                 Key::Escape => return Ok(Picked::Back),
                 Key::Leave => return Ok(Picked::Leave),
                 Key::ClearFilter => drop(list.clear()),
+                Key::Pause => region.pause()?,
                 Key::Other => {}
             }
         }
@@ -136,18 +148,31 @@ fn by_keys(title: &str, choices: &[Choice], initial: usize) -> Result<Picked> {
 struct Region {
     out: Stderr,
     height: u16,
+    guarded: Arc<Guarded>,
 }
 
 impl Region {
     fn begin() -> Result<Self> {
-        enable_raw_mode()?;
+        let guarded = Guarded::begin()?;
         // From here on dropping it gives the terminal back.
         let mut region = Self {
             out: std::io::stderr(),
             height: 0,
+            guarded,
         };
+        enable_raw_mode()?;
         execute!(region.out, Hide)?;
         Ok(region)
+    }
+
+    /// Gives the terminal back, pauses the program, and takes the terminal again when it goes on.
+    fn pause(&mut self) -> std::io::Result<()> {
+        self.erase()?;
+        execute!(self.out, Show)?;
+        disable_raw_mode()?;
+        TerminalSignals::pause();
+        enable_raw_mode()?;
+        execute!(self.out, Hide)
     }
 
     fn size() -> (usize, usize) {
@@ -206,6 +231,7 @@ impl Drop for Region {
         drop(self.erase());
         drop(execute!(self.out, Show));
         drop(disable_raw_mode());
+        Guarded::end();
     }
 }
 
@@ -218,6 +244,7 @@ enum Key {
     Escape,
     Leave,
     ClearFilter,
+    Pause,
     /// A key that means nothing here.
     Other,
 }
@@ -237,10 +264,13 @@ const SEQUENCES: [(&[u8], Move); 12] = [
     (b"\x1bOF", Move::Last),
 ];
 
-/// Waits for keys; `false` if none will ever come again.
-fn more_bytes(typed: &mut Vec<u8>) -> bool {
+/// Waits for keys or a signal; `false` if no key will ever come again.
+fn more_bytes(typed: &mut Vec<u8>, signalled: &Wake) -> bool {
     let mut bytes = [0; 256];
     loop {
+        if let Ok(Some(0)) = first_readable(&[signalled.as_fd(), stdin()], None) {
+            return true;
+        }
         match rustix::io::read(stdin(), &mut bytes) {
             // The end of input, or a terminal that is gone.
             Ok(0) | Err(Errno::IO) => return false,
@@ -270,6 +300,7 @@ fn next_key(typed: &[u8]) -> Option<(Key, usize)> {
         0x0e | b'\t' => Key::Move(Move::Down),
         0x10 => Key::Move(Move::Up),
         0x15 => Key::ClearFilter,
+        0x1a => Key::Pause,
         0x00..0x20 => Key::Other,
         0x20..0x7f => Key::Letter(char::from(first)),
         _ => {

@@ -377,6 +377,22 @@ fn approval_is_asked_in_place_and_answered_by_a_key() {
 }
 
 #[test]
+fn approval_is_whole_in_forty_columns() {
+    let world = World::configured(
+        ModelServer::start([ScriptedAnswer::call(
+            "terminal",
+            &json!({"command": "rm -rf ./nothing-here"}),
+        )]),
+        "approvals: {mode: manual}",
+    );
+    let mut screen = world.hermes(&["chat"]).start_on_screen(24, 40);
+    screen.wait_for("test-model");
+    screen.press("go\r");
+    screen.wait_for("[o]nce  [s]ession  [a]lways  [d]eny");
+    screen.wait_for("denied in ");
+}
+
+#[test]
 fn todo_list_is_shown_while_the_agent_works() {
     let todos = json!({"todos": [
         {"id": "1", "content": "read the code", "status": "completed"},
@@ -407,7 +423,12 @@ fn wait_before_a_retry_is_visible() {
 
 #[test]
 fn commands_and_files_are_completed() {
-    let world = World::answering([ScriptedAnswer::text("read it")]);
+    let world = World::configured(
+        ModelServer::start([ScriptedAnswer::text("read it")]),
+        "quick_commands: {greet: {type: exec, command: echo hi}}",
+    );
+    let skill = "---\nname: haiku\ndescription: poems\n---\nWrite one.\n";
+    world.home.put("skills/haiku/SKILL.md", skill);
     std::fs::write(world.home.user_home().join("notes-of-today.txt"), "x").unwrap();
     let mut screen = started(&world, &[]);
     screen.press("/stat");
@@ -415,7 +436,12 @@ fn commands_and_files_are_completed() {
     screen.press("\r");
     screen.wait_for("Provider");
     screen.wait_for("Approvals");
-    screen.press("see @notes");
+    // Skills and quick commands are offered as well.
+    screen.press("/hai");
+    screen.wait_for("❯ /haiku");
+    screen.press("\u{15}/gr");
+    screen.wait_for("❯ /greet");
+    screen.press("\u{15}see @notes");
     screen.wait_for("notes-of-today.txt");
     screen.press("\t");
     screen.wait_for("see @file:notes-of-today.txt");
@@ -643,10 +669,9 @@ fn paused_program_gives_the_terminal_back_and_takes_it_again() {
     let mut screen = started(&world, &[]);
     screen.press("draft");
     screen.wait_for("❯ draft");
-    let pid = rustix::process::Pid::from_raw(i32::try_from(screen.pid()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TSTP).unwrap();
+    screen.signal(rustix::process::Signal::TSTP);
     screen.wait_without("❯ draft");
-    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    screen.signal(rustix::process::Signal::CONT);
     screen.wait_for("❯ draft");
     screen.press("\r");
     screen.wait_for("still here");
@@ -768,6 +793,11 @@ fn settings_of_the_display_act_in_the_interface() {
     ] {
         screen.wait_for(says);
     }
+    screen.wait_until("each command above its output", |shown| {
+        let at = |text: &str| shown.find(text);
+        let (footer, bar) = (at("❯ /footer off"), at("❯ /statusbar"));
+        footer.is_some() && footer < at("under answers: off") && at("under answers: off") < bar
+    });
     screen.press("/redraw\r");
     screen.wait_without("fine");
     screen.press("again\r");

@@ -95,6 +95,26 @@ fn end_of_input_ends_the_conversation() {
 }
 
 #[test]
+fn closed_input_ends_the_conversation_in_one_line_at_most() {
+    let world = World::answering([ScriptedAnswer::text("x")]);
+    // A descriptor that is closed, and one that is at its end.
+    for redirection in ["<&-", "</dev/null"] {
+        let script = format!("exec \"$0\" \"$@\" {redirection}");
+        for args in [&["chat"][..], &["-r"], &["sessions", "browse"]] {
+            let ended = world.hermes(args).wrapped(["sh", "-c", &script]).run();
+            let code = if args == ["chat"] { 0 } else { 1 };
+            ended.exits(code);
+            let lines = ended
+                .stderr
+                .lines()
+                .filter(|line| !line.starts_with("hint:"));
+            assert!(lines.count() <= 1, "{redirection}: {ended}");
+        }
+    }
+    assert!(world.bodies().is_empty());
+}
+
+#[test]
 fn failing_turn_is_one_line_and_the_conversation_goes_on() {
     let refused = ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}}));
     let world = World::answering([refused, ScriptedAnswer::text("better now")]);

@@ -34,6 +34,7 @@ mod sessions;
 mod settings;
 mod skills;
 mod slash;
+mod terminal_modes;
 mod terminal_text;
 mod titles;
 mod together;

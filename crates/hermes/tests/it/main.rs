@@ -25,6 +25,7 @@ mod edit;
 mod fallback;
 mod gateway_stand_in;
 mod json_shapes;
+mod login_certificates;
 mod logins;
 mod logs;
 mod managed;

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use hermes_agent::{TurnEvent, TurnObserver, TurnOutcome, TurnResult};
 use hermes_chat::ToolProgress;
+use hermes_config::Config;
 use hermes_providers::StreamEvent;
 use hermes_runtime::Conversation;
 use serde_json::Value;
 
-use super::look::tool_progress;
 use super::options::{ChatOptions, InputMode};
 use crate::context::Context;
 use crate::error::Result;
@@ -199,5 +199,15 @@ impl TurnObserver for Display {
             | TurnEvent::Notice(_)
             | TurnEvent::Stream(_) => {}
         }
+    }
+}
+
+/// How much is shown of tool calls.
+fn tool_progress(config: &Config) -> ToolProgress {
+    match config.text("display.tool_progress") {
+        "off" => ToolProgress::Off,
+        "new" => ToolProgress::New,
+        "verbose" => ToolProgress::Verbose,
+        _ => ToolProgress::All,
     }
 }

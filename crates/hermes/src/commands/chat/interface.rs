@@ -82,8 +82,7 @@ fn one_session(
         ));
         chat.set_past(run.past());
     }
-    let mut setup = setup(options, context, &run.display, run.open.ending());
-    setup.commands.extend(run.own_commands());
+    let setup = setup(options, context, &run.display, run.open.ending());
     if let (_, Some(problem)) = theme(context) {
         person.warn(
             &problem,
@@ -96,6 +95,8 @@ fn one_session(
         return Err(unusable(error));
     }
     run.open.expect_interrupt();
+    // Files are read for them: the prompt does not wait for that.
+    chat.add_commands(run.own_commands());
     let next = run.jobs(&chat);
     chat.end();
     Ok((run.leave()?, next))

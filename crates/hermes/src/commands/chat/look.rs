@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hermes_chat::{BusyMode, ColourDepth, FooterField, Indicator, Look, Skin, Theme, ToolProgress};
+use hermes_chat::{BusyMode, ColourDepth, FooterField, Indicator, Look, Skin, Theme};
 use hermes_config::settings::Layer;
 use hermes_config::{Config, Environment, vars};
 use jiff::Timestamp;
@@ -121,14 +121,4 @@ pub(super) fn written(format: &str, at: Timestamp, zone: jiff::tz::TimeZone) -> 
         .filter(|text| !text.trim().is_empty());
     own.or_else(|| strtime::format(USUAL_TIME, &at).ok())
         .unwrap_or_default()
-}
-
-/// How much is shown of tool calls.
-pub(super) fn tool_progress(config: &Config) -> ToolProgress {
-    match config.text("display.tool_progress") {
-        "off" => ToolProgress::Off,
-        "new" => ToolProgress::New,
-        "verbose" => ToolProgress::Verbose,
-        _ => ToolProgress::All,
-    }
 }

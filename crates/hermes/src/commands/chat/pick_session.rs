@@ -7,7 +7,7 @@ use super::look::theme;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::tool_access;
-use crate::ui::{is_full_terminal, one_line};
+use crate::ui::{guard_terminal, is_full_terminal, one_line};
 
 /// Sessions of other programs, which nobody wants to see unless they ask.
 const HIDDEN: &str = "tool";
@@ -51,10 +51,12 @@ pub(crate) fn pick_session(offer: Offer, context: &Context) -> Result<Option<Ses
         entries: listed.iter().map(|entry| row(entry, context)).collect(),
         theme: theme(context).0,
     };
-    let chosen = choose(choice, &interrupt).map_err(|error| {
-        CommandError::environment(format!("the terminal cannot be used: {error}"))
-            .hint("list the sessions with `hermes sessions list`")
-    })?;
+    let chosen = guard_terminal()
+        .and_then(|()| choose(choice, &interrupt))
+        .map_err(|error| {
+            CommandError::environment(format!("the terminal cannot be used: {error}"))
+                .hint("list the sessions with `hermes sessions list`")
+        })?;
     let entry = chosen.and_then(|index| listed.into_iter().nth(index));
     Ok(entry.map(|entry| entry.session.id))
 }

@@ -41,15 +41,12 @@ pub(super) fn tools(state: &mut ChatState<'_>, _: &str) -> Result<After> {
 pub(super) fn whoami(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     let context = state.context;
     let profile = context.current.as_ref();
+    let user = context.env.text(&vars::USER).map_or_else(
+        || format!("number {}", rustix::process::getuid().as_raw()),
+        str::to_owned,
+    );
     let lines = [
-        (
-            "User",
-            context
-                .env
-                .text(&vars::USER)
-                .unwrap_or("unknown")
-                .to_owned(),
-        ),
+        ("User", user),
         (
             "Profile",
             profile.map_or_else(|| "default".to_owned(), ToString::to_string),

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_proc::{EndSignal, first_readable};
+use hermes_proc::{EndSignal, TerminalSignals, first_readable};
 use rustix::stdio::stdin;
 
 use super::session::{BoardSession, Kanban};
@@ -95,6 +95,7 @@ fn live(
     meanwhile: Meanwhile<'_>,
 ) -> Result<Option<EndSignal>> {
     let signals = listen_for_signals()?;
+    let pauses = TerminalSignals::listen()?;
     let mut view = View::of(Snapshot::take(session, choice)?);
     let mut seen = session.store.data_version()?;
     let mut screen = Screen::enter(&session.env)?;
@@ -106,9 +107,13 @@ fn live(
         if meanwhile(&mut view.story)? == Looking::Enough {
             return Ok(None);
         }
-        let ready = first_readable(&[signals.as_fd(), stdin()], Some(pause))?;
+        let ready = first_readable(&[signals.as_fd(), stdin(), pauses.as_fd()], Some(pause))?;
         if let Some(signal) = signals.take() {
             return Ok(Some(signal));
+        }
+        if pauses.take() {
+            screen.suspend()?;
+            continue;
         }
         let mut is_changed = false;
         if ready == Some(1) {

@@ -9,7 +9,7 @@ use crossterm::terminal::{
 };
 use crossterm::{execute, queue};
 use hermes_config::{Environment, vars};
-use rustix::process::{Signal, getpid, kill_process};
+use hermes_proc::TerminalSignals;
 
 use super::glyphs::in_ascii;
 use super::render::{Emphasis, Line, Piece, Tone};
@@ -53,7 +53,7 @@ impl Screen {
     pub(super) fn suspend(&mut self) -> std::io::Result<()> {
         execute!(self.out, Show, LeaveAlternateScreen)?;
         disable_raw_mode()?;
-        kill_process(getpid(), Signal::TSTP)?;
+        TerminalSignals::pause();
         enable_raw_mode()?;
         self.size = None;
         execute!(self.out, EnterAlternateScreen, Hide)
