@@ -56,6 +56,8 @@ vars! {
     XPC_SERVICE_NAME;
     /// Any yes: another supervisor starts this gateway again; `--external-supervisor` sets it.
     HERMES_GATEWAY_EXTERNAL_SUPERVISOR;
+    /// Any yes: no supervisor starts this gateway again, as with `--no-supervise`.
+    HERMES_GATEWAY_NO_SUPERVISE;
     /// Socket on which systemd hears that a service is ready.
     NOTIFY_SOCKET;
     /// Microseconds within which systemd wants to hear from a service again.

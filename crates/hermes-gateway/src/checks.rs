@@ -12,7 +12,7 @@ use hermes_supervise::StateFile;
 use serde_json::Value;
 
 use crate::error::StartError;
-use crate::gateway::GatewayOptions;
+use crate::options::GatewayOptions;
 
 /// Where the container image has the program.
 const IMAGE_TREE: &str = "opt/hermes";

@@ -4,12 +4,15 @@
 //! and know the gateway only as a [`ServiceHost`].
 
 mod active_state;
+mod cause;
 mod checks;
+mod claimed;
 mod dispatch_loop;
 mod error;
 mod gateway;
 mod health;
 mod live_context;
+mod options;
 mod service;
 mod services;
 mod shutdown;
@@ -18,7 +21,8 @@ mod supervisor;
 pub use checks::drain_timeout;
 pub use dispatch_loop::{DispatchLoop, DispatchObserver, Steering, described_limits};
 pub use error::StartError;
-pub use gateway::{Ended, Gateway, GatewayOptions};
+pub use gateway::Gateway;
 pub use live_context::LiveContext;
+pub use options::{Ended, GatewayOptions};
 pub use service::{HostedService, ServiceError, ServiceHost};
 pub use services::{BoardDispatcher, CronScheduler, MemoryLog, SettingsWatch, Sweeps};

@@ -73,11 +73,6 @@ impl GatewayMarker {
         Ok(())
     }
 
-    /// Whether there is a note for this process, which stays.
-    pub fn is_for(self, home: &Path, own: &ProcessIdentity) -> bool {
-        matches!(self.read(home, own), Some(Note::ForUs))
-    }
-
     /// Reads the note and removes it; whether it was for this process. One of a gateway of another
     /// home stays.
     pub fn take(self, home: &Path, own: &ProcessIdentity) -> bool {

@@ -42,6 +42,20 @@ fn systemd_hears_that_it_is_ready_alive_and_stopping() {
 }
 
 #[test]
+fn a_gateway_on_its_own_counts_as_nobodys_child() {
+    let post = Post::new();
+    let call = || post.call(&["run"]).env("INVOCATION_ID", "x");
+    for call in [
+        call().arg("--no-supervise"),
+        call().env("HERMES_GATEWAY_NO_SUPERVISE", "1"),
+    ] {
+        let mut gateway = crate::post::ready(call.start());
+        assert_eq!(post.state()["supervised"], false);
+        assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+    }
+}
+
+#[test]
 fn s6_gets_a_newline_on_its_descriptor() {
     let post = Post::new();
     let call = post.call(&["run", "-q", "--ready-fd", "3"]);

@@ -101,7 +101,7 @@ fn create_warns_when_no_dispatcher_runs() {
         .succeeds()
         .says(
             "warning: no dispatcher is running, so no worker is started for this card yet\n\
-             hint: `hermes kanban daemon` dispatches continuously, `hermes kanban dispatch` once\n",
+             hint: `hermes gateway start` dispatches continuously, `hermes kanban dispatch` once\n",
         );
     desk.kanban(&["create", "y", "--assignee", "orion-cc"])
         .succeeds()

@@ -40,3 +40,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         None => run::run(&run::Args::default(), context),
     }
 }
+
+/// Says what runs now.
+fn started(context: &Context, done: &str, pid: u32) -> Result<()> {
+    context.line(format!("✓ {done} {} (PID {pid})", named(context)))?;
+    let profile = context.profile_flag();
+    context.note(format!(
+        "It runs in the background until `hermes {profile}gateway stop` or a reboot; \
+         `hermes {profile}logs gateway -f` follows it."
+    ))
+}
+
+/// The gateway, as sentences call it.
+fn named(context: &Context) -> String {
+    format!(
+        "the gateway of profile {}",
+        context.location.profile_label()
+    )
+}

@@ -9,7 +9,7 @@ use hermes_supervise::{DesiredState, StateFile};
 use serde_json::Value;
 
 use super::detached::{self, START_LIMIT, Waited, wait_until_running};
-use super::start::started;
+use super::started;
 use super::stop::{grace, stop_everything};
 use crate::context::Context;
 use crate::error::{CommandError, Result};

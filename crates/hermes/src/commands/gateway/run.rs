@@ -32,8 +32,8 @@ pub(crate) struct Args {
     /// Number of the descriptor on which a newline says that the gateway is ready, as for s6
     #[arg(long, value_name = "N")]
     ready_fd: Option<u32>,
-    /// Accepted for compatibility with the container image; has no effect here
-    #[arg(long, hide = true)]
+    /// No supervisor starts the gateway again, whatever the environment says
+    #[arg(long, conflicts_with = "external_supervisor")]
     no_supervise: bool,
     /// Accepted for compatibility with scripts for the Python runtime; has no effect
     #[arg(long, hide = true)]
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let options = GatewayOptions {
         replace: args.replace,
         force: args.force,
-        is_supervised: args.external_supervisor || is_supervised(context),
+        is_supervised: args.external_supervisor || (!args.no_supervise && is_supervised(context)),
         ready_descriptor: args.ready_fd,
     };
     let gateway = match Gateway::prepare(context, options) {
@@ -111,6 +111,9 @@ fn start_logging(args: &Args, context: &Context) {
 /// Whether this process is the child of a supervisor.
 fn is_supervised(context: &Context) -> bool {
     let env = &context.env;
+    if env.flag(&vars::HERMES_GATEWAY_NO_SUPERVISE) {
+        return false;
+    }
     let by_launchd = env
         .text(&vars::XPC_SERVICE_NAME)
         .is_some_and(|name| name != "0");

@@ -3,7 +3,7 @@
 use hermes_home::gateway_pid;
 use hermes_supervise::{DesiredState, StateFile};
 
-use super::{detached, stop};
+use super::{detached, started, stop};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -30,22 +30,4 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     let pid = detached::start(context)?;
     started(context, "Started", pid)
-}
-
-/// Says what runs now.
-pub(super) fn started(context: &Context, done: &str, pid: u32) -> Result<()> {
-    context.line(format!("✓ {done} {} (PID {pid})", named(context)))?;
-    let profile = context.profile_flag();
-    context.note(format!(
-        "It runs in the background until `hermes {profile}gateway stop` or a reboot; \
-         `hermes {profile}logs gateway -f` follows it."
-    ))
-}
-
-/// The gateway, as sentences call it.
-pub(super) fn named(context: &Context) -> String {
-    format!(
-        "the gateway of profile {}",
-        context.location.profile_label()
-    )
 }

@@ -7,7 +7,7 @@ use hermes_home::profiles::{StoppedProcess, stop_gateway, stop_other_gateways};
 use hermes_proc::Stopped;
 use hermes_supervise::{DesiredState, StateFile};
 
-use super::start::named;
+use super::named;
 use crate::context::Context;
 use crate::error::Result;
 use crate::gateways::homes;

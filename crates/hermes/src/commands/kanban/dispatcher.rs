@@ -15,7 +15,7 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
         }
         session.warn("no dispatcher is running, so no worker is started for this card yet")?;
         session.hint(
-            "`hermes kanban daemon` dispatches continuously, `hermes kanban dispatch` once",
+            "`hermes gateway start` dispatches continuously, `hermes kanban dispatch` once",
         )?;
     } else if !session.settings.dispatch_in_gateway {
         session.warn(
