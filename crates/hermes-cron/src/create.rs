@@ -147,9 +147,7 @@ impl NewJob {
             (!toolsets.is_empty()).then_some(json!(toolsets)),
         );
         job.set("workdir", directory(self.workdir)?);
-        if let Some(profile) = filled(self.profile) {
-            job.set("profile", profile);
-        }
+        job.set("profile", filled(self.profile));
         job.set("name", filled(self.name).unwrap_or_else(|| job.name()));
         check(home, &job)?;
         Ok(job)

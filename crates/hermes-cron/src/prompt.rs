@@ -25,6 +25,14 @@ pub struct AgentRequest {
     pub provider: Option<String>,
     pub toolsets: Vec<String>,
     pub workdir: Option<String>,
+    /// The parts of the prompt that others have written.
+    pub foreign_texts: Vec<String>,
+}
+
+/// What an agent is asked, and the parts of it that others have written.
+pub(crate) struct AssembledPrompt {
+    pub(crate) text: String,
+    pub(crate) foreign: Vec<String>,
 }
 
 /// What the agent is asked. `script` is what the script before it printed, or why it failed.
@@ -32,36 +40,43 @@ pub(crate) fn prompt_of(
     home: &CronHome,
     job: &Job,
     script: Option<&Result<String, String>>,
-) -> String {
+) -> AssembledPrompt {
     let mut parts = vec![INSTRUCTION.to_owned()];
+    let mut foreign = Vec::new();
     for id in job.context_from() {
         match latest_output(home, &id) {
-            Ok(Some(output)) => parts.push(block(
-                &format!("The last output of job {id}"),
-                shortened(output.trim()),
-            )),
+            Ok(Some(output)) => {
+                let output = shortened(output.trim());
+                parts.push(block(&format!("The last output of job {id}"), &output));
+                foreign.push(output);
+            }
             Ok(None) => {}
             Err(error) => tracing::warn!(job = job.id(), "could not read an output: {error}"),
         }
     }
-    match script {
-        Some(Ok(output)) => {
-            parts.push(block("What the script of this job printed", output.clone()))
-        }
-        Some(Err(error)) => parts.push(block(
-            "The script of this job failed; say so in your answer",
-            error.clone(),
-        )),
-        None => {}
+    if let Some(script) = script {
+        let (title, output) = match script {
+            Ok(output) => ("What the script of this job printed", output),
+            Err(error) => (
+                "The script of this job failed; say so in your answer",
+                error,
+            ),
+        };
+        parts.push(block(title, output));
+        foreign.push(output.clone());
     }
     let task = job.prompt().trim();
     if !task.is_empty() {
         parts.push(task.to_owned());
+        foreign.push(task.to_owned());
     }
-    parts.join("\n\n")
+    AssembledPrompt {
+        text: parts.join("\n\n"),
+        foreign,
+    }
 }
 
-fn block(title: &str, text: String) -> String {
+fn block(title: &str, text: &str) -> String {
     format!("## {title}\n\n```\n{text}\n```")
 }
 

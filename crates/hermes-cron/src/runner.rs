@@ -17,7 +17,7 @@ use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::output::{Ending, is_silence, save, wakes};
 use crate::process::{Ended, Limit, Output, Supervised, mark, supervise};
-use crate::prompt::{AgentRequest, prompt_of};
+use crate::prompt::{AgentRequest, AssembledPrompt, prompt_of};
 use crate::script::run_script;
 use crate::settings::CronSettings;
 use crate::store::finish_job;
@@ -209,7 +209,7 @@ impl Runner<'_> {
     fn ask_agent(
         &self,
         run: &ClaimedRun,
-        prompt: String,
+        prompt: AssembledPrompt,
         cancel: &Wake,
     ) -> std::result::Result<String, String> {
         let job = &run.job;
@@ -219,7 +219,8 @@ impl Runner<'_> {
             job_id: job.id().to_owned(),
             job_name: job.name(),
             session_id: format!("cron_{}_{}", job.id(), now.strftime("%Y%m%d_%H%M%S")),
-            prompt,
+            prompt: prompt.text,
+            foreign_texts: prompt.foreign,
             skills: job.skills(),
             model: job.model().map(str::to_owned),
             provider: job.provider().map(str::to_owned),

@@ -45,16 +45,19 @@ pub fn cron_setup(context: &Context) -> RunSetup {
 /// Scheduled jobs as the tools of a conversation use them.
 pub(crate) fn cron_access(context: &Context, is_scheduled: bool) -> CronAccess {
     let is_worker = WorkerVariables::read(&context.env).is_some();
+    let refusal = if is_scheduled {
+        Some("a scheduled job cannot schedule jobs")
+    } else if is_worker {
+        Some("a worker of the board cannot schedule jobs")
+    } else if context.caller().is_agent() {
+        Some("an agent's shell cannot schedule jobs")
+    } else {
+        None
+    };
     let context = context.clone();
     CronAccess {
         setup: Arc::new(move || cron_setup(&context)),
-        refusal: if is_scheduled {
-            Some("a scheduled job cannot schedule jobs")
-        } else if is_worker {
-            Some("a worker of the board cannot schedule jobs")
-        } else {
-            None
-        },
+        refusal,
     }
 }
 

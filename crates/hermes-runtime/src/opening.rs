@@ -18,6 +18,10 @@ use crate::system_prompt::{self, Subject};
 use crate::tool_set::ToolSet;
 use crate::worktree::Worktree;
 
+/// Toolsets that a scheduled job never has: nobody answers, its result is delivered for it, and jobs
+/// that make jobs never end.
+const NOT_SCHEDULED: [&str; 3] = ["clarify", "cronjob", "messaging"];
+
 /// The session to continue; `None` for a new one.
 pub(crate) fn chosen_session(
     request: &ConversationRequest,
@@ -69,7 +73,12 @@ pub(crate) fn offered_tools(
     let named = request.toolsets.as_deref();
     let selection =
         ToolSelection::resolve(context.config(), &context.env, &request.platform, named);
-    let offer = call.registry.offer(&selection, call);
+    let mut offer = call.registry.offer(&selection, call);
+    if request.is_scheduled {
+        offer
+            .tools
+            .retain(|tool| !NOT_SCHEDULED.contains(&tool.toolset));
+    }
     for name in &offer.unknown {
         person.notify(&format!("No such toolset: '{name}'; ignoring it."));
     }

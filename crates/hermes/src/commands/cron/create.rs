@@ -71,13 +71,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         provider: args.provider.clone(),
         ..NewJob::default()
     };
-    warn_about_missing(args, context, &jobs)?;
     let job = create_job(&jobs.home, new, jobs.now, &jobs.settings.zone)?;
     if args.json {
         context.json(&job)?;
     } else {
         context.line(format!("Created {}", summary(&job, context)))?;
     }
+    warn_about_missing(args, context, &jobs)?;
     SchedulerKind::find(context).tell(context)
 }
 

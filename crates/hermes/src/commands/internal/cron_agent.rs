@@ -20,8 +20,9 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 
 pub(super) fn run(context: &Context) -> Result<ExitCode> {
     let request = read()?;
-    let (_, blocked) = scan("the job", &request.prompt);
-    if let Some(found) = blocked.first() {
+    let texts = request.foreign_texts.iter();
+    let mut blocked = texts.flat_map(|text| scan("the job", text).1);
+    if let Some(found) = blocked.next() {
         return Err(CommandError::user(format!(
             "the text of the job, or what its script printed, tries to take over the agent ({}); \
              the job was not run",
