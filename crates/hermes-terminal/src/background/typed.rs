@@ -93,8 +93,6 @@ fn edited(typed: &str) -> String {
             '\r' => text.push('\n'),
             // Sends the line and brings back the one that followed it in the history.
             '\u{f}' => text.extend(["\n", UNKNOWN]),
-            // Ctrl-C: the line is gone, whatever it was.
-            '\u{3}' => text.truncate(start),
             // Corrections of what is not known leave it unknown.
             '\u{7f}' | '\u{8}' | '\u{15}' | '\u{17}' if is_unknown => {}
             '\u{7f}' | '\u{8}' => {
@@ -102,8 +100,8 @@ fn edited(typed: &str) -> String {
                     text.pop();
                 }
             }
-            // Ctrl-U: the line is gone.
-            '\u{15}' => text.truncate(start),
+            // Ctrl-C, Ctrl-U: the line is gone.
+            '\u{3}' | '\u{15}' => text.truncate(start),
             // Ctrl-W: the last word.
             '\u{17}' => {
                 let kept = text.trim_end_matches(' ');
