@@ -5,6 +5,7 @@ mod keys;
 mod pace;
 mod run;
 mod search;
+mod searching;
 mod state;
 mod submit;
 mod view;

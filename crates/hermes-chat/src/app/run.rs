@@ -207,10 +207,11 @@ impl Screen {
             let mut set = PollSet::new();
             set.readable([&keyboard]);
             let mut bytes = [0; 4 * 1024];
-            let count = match set.wait(Some(Duration::ZERO))? {
-                true => rustix::io::read(keyboard, &mut bytes).unwrap_or(0),
-                false => 0,
-            };
+            let mut count = 0;
+            if set.wait(Some(Duration::ZERO))? {
+                // What cannot be read now is noticed when the next key is awaited.
+                count = rustix::io::read(keyboard, &mut bytes).unwrap_or(0);
+            }
             let typed = bytes.get_mut(..count).unwrap_or_default();
             if typed.is_empty() {
                 break;
