@@ -1,7 +1,6 @@
 //! What a gateway hosts, and what a hosted service sees of the gateway.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_proc::Wake;
@@ -31,7 +30,7 @@ pub struct ServiceHost {
     health: Arc<HealthBoard>,
     stop: Wake,
     wake: Arc<Wake>,
-    is_draining: AtomicBool,
+    drain: Wake,
 }
 
 impl ServiceHost {
@@ -48,7 +47,7 @@ impl ServiceHost {
             health: Arc::clone(health),
             stop: Wake::new()?,
             wake,
-            is_draining: AtomicBool::new(false),
+            drain: Wake::new()?,
         })
     }
 
@@ -79,7 +78,7 @@ impl ServiceHost {
 
     /// Whether no new work is to be begun.
     pub fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::SeqCst)
+        self.drain.is_raised()
     }
 
     /// Waits; `true` if the service has to end.
@@ -111,7 +110,11 @@ impl ServiceHost {
     }
 
     pub(crate) fn drain(&self, is_draining: bool) {
-        self.is_draining.store(is_draining, Ordering::SeqCst);
+        if is_draining {
+            self.drain.raise();
+        } else {
+            self.drain.clear();
+        }
         self.wake.raise();
     }
 

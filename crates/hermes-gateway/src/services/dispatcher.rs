@@ -100,7 +100,7 @@ impl BoardDispatcher {
             tracing::info!(workers = left, "no more dispatching; workers keep running");
         }
         // A round that splits cards is work that a drain waits for.
-        if host.is_draining() {
+        if host.is_draining() && !host.is_stopping() {
             dispatch.wait_for_split(host.wake().as_fd())?;
         }
         dispatch.stop();

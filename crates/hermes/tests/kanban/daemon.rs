@@ -315,7 +315,7 @@ fn event_lines_carry_a_few_facts_and_fit() {
 }
 
 /// A crew whose model splits every card in two.
-fn splitting(server: &ModelServer, lines: &str) -> Crew {
+pub(crate) fn splitting(server: &ModelServer, lines: &str) -> Crew {
     let crew = Crew::new();
     crew.desk.home.put(
         "config.yaml",
@@ -336,7 +336,7 @@ fn two_tasks() -> ModelServer {
 }
 
 /// Files cards in triage that nobody has touched for a while.
-fn in_triage(crew: &Crew, count: usize, flags: &[&str]) -> Vec<String> {
+pub(crate) fn in_triage(crew: &Crew, count: usize, flags: &[&str]) -> Vec<String> {
     let ids: Vec<String> = (0..count)
         .map(|number| {
             let flags: Vec<&str> = ["--triage"].iter().chain(flags).copied().collect();

@@ -3,12 +3,13 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{ProgramCall, Running};
+use hermes_testkit::{ModelServer, ProgramCall, Running, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::crew::{Crew, until};
+use crate::daemon::{in_triage, splitting};
 
 const COMPLETE: &str = "\"$HERMES_REAL\" kanban complete $HERMES_KANBAN_TASK";
 
@@ -195,6 +196,33 @@ fn a_killed_gateway_loses_no_card_and_doubles_none() {
     }
     crew.desk.kanban(&["diagnostics"]).succeeds();
     assert_eq!(end(&mut running, Signal::INT), Some(0));
+}
+
+#[test]
+fn a_stopping_gateway_waits_for_a_model_as_long_as_it_may() {
+    let answer = json!({"fanout": true, "tasks": [
+        {"title": "one", "body": "b", "assignee": "alpha", "parents": []},
+        {"title": "two", "body": "b", "assignee": "beta", "parents": [0]},
+    ]});
+    for (drain, is_split) in [("30", true), ("0", false)] {
+        let answer = ScriptedAnswer::text(&answer.to_string()).after(Duration::from_secs(2));
+        let server = ModelServer::always(answer);
+        let agent = format!("agent: {{restart_drain_timeout: {drain}}}\n");
+        let crew = splitting(&server, &format!("  auto_decompose_per_tick: 1\n{agent}"));
+        let card = in_triage(&crew, 1, &[]).remove(0);
+        let mut gateway = gateway(call(&crew, "default"));
+        server.wait_for_questions(1);
+        until("a turn in flight", || {
+            let text = fs::read_to_string(crew.desk.home.path("gateway_state.json")).ok()?;
+            let state: Value = serde_json::from_str(&text).ok()?;
+            (state["active_agents"] == 1).then_some(())
+        });
+        assert_eq!(end(&mut gateway, Signal::USR1), Some(75));
+        let status = if is_split { "todo" } else { "triage" };
+        assert_eq!(crew.desk.status(&card), status, "{drain}");
+        // What was cut off is told by the missing mark.
+        assert_eq!(crew.desk.home.has(".clean_shutdown"), is_split, "{drain}");
+    }
 }
 
 #[test]

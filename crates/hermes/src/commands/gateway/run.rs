@@ -13,6 +13,10 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, Default, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags of the command line"
+)]
 pub(crate) struct Args {
     /// Print more of the log: -v for information, -vv for details (default: warnings)
     #[arg(short, long, action = clap::ArgAction::Count)]
@@ -50,7 +54,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let gateway = match Gateway::prepare(context, options) {
         Ok(gateway) => gateway,
-        Err(error) => return refused(context, &error),
+        Err(error) => return Ok(refused(context, &error)),
     };
     context.ensure_home()?;
     start_logging(args, context);
@@ -76,7 +80,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             }
             Ok(ExitCode::from(ended.exit_code))
         }
-        Err(error) => refused(context, &error),
+        Err(error) => Ok(refused(context, &error)),
     }
 }
 
@@ -87,13 +91,13 @@ const BANNER: &str = "\
 └─────────────────────────────────────────────┘
 ";
 
-fn refused(context: &Context, error: &StartError) -> Result<ExitCode> {
+fn refused(context: &Context, error: &StartError) -> ExitCode {
     let mut message = CommandError::user(error.to_string());
     if let Some(hint) = error.hint() {
         message = message.hint(hint);
     }
     context.printer.report(&message);
-    Ok(ExitCode::from(error.exit_code()))
+    ExitCode::from(error.exit_code())
 }
 
 fn start_logging(args: &Args, context: &Context) {

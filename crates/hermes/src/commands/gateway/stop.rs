@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     StateFile::of_home(home).want(DesiredState::Stopped)?;
     match stop_gateway(home, grace(context))? {
         Some(stopped) => {
-            report(context, &named(context), &stopped)?;
+            report(context, &named(context), stopped)?;
             Ok(ExitCode::SUCCESS)
         }
         None => not_running(context),
@@ -65,12 +65,12 @@ pub(super) fn stop_everything(context: &Context) -> Result<usize> {
         let of_home = context.in_home(&home);
         if let Some(stopped) = stop_gateway(&home, hermes_gateway::drain_timeout(&of_home))? {
             StateFile::of_home(&home).want(DesiredState::Stopped)?;
-            report(context, &name, &stopped)?;
+            report(context, &name, stopped)?;
             count += 1;
         }
     }
     for stopped in stop_other_gateways()? {
-        report(context, "a gateway of another home", &stopped)?;
+        report(context, "a gateway of another home", stopped)?;
         count += 1;
     }
     Ok(count)
@@ -81,7 +81,7 @@ pub(super) fn grace(context: &Context) -> Duration {
     hermes_gateway::drain_timeout(context) + Duration::from_secs(5)
 }
 
-fn report(context: &Context, name: &str, stopped: &StoppedProcess) -> Result<()> {
+fn report(context: &Context, name: &str, stopped: StoppedProcess) -> Result<()> {
     let how = match stopped.how {
         Stopped::Gracefully => "",
         Stopped::Killed => "; it did not end by itself and was killed",
