@@ -37,6 +37,12 @@ const ALLOWED_TWICE: &[(&str, &str)] = &[
         "defmt, an optional part that is never built, stays with 1",
     ),
     (
+        "darling",
+        "derive_builder, a part of croner, stays with 0.20; only the build needs it",
+    ),
+    ("darling_core", "as darling"),
+    ("darling_macro", "as darling"),
+    (
         "getrandom",
         "ring stays with 0.2, everything else has moved on",
     ),
@@ -44,6 +50,8 @@ const ALLOWED_TWICE: &[(&str, &str)] = &[
         "miniz_oxide",
         "png, a part of image, stays with 0.8; flate2 has moved on",
     ),
+    ("strum", "croner stays with 0.27; ratatui has moved on"),
+    ("strum_macros", "as strum"),
     (
         "syn",
         "enumflags2, a part of landlock, stays with 2; only the build needs it",

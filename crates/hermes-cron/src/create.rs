@@ -15,7 +15,7 @@ use crate::job::{Job, JobState};
 use crate::jobs_file::JobList;
 use crate::lifecycle::refuse_gateway_commands;
 use crate::reference::find_job;
-use crate::script::{contained_script, read_for_check};
+use crate::script_path::{contained_script, read_for_check};
 use crate::stamp::written;
 
 /// How late a single run may be asked for.

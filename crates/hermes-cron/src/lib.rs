@@ -19,7 +19,9 @@ mod reference;
 mod runner;
 mod scheduler;
 mod script;
+mod script_path;
 mod settings;
+mod setup;
 #[cfg(test)]
 mod simulation_tests;
 mod stamp;
@@ -36,9 +38,10 @@ pub use ledger::{Execution, Ledger, MissedRun};
 pub use output::latest_output;
 pub use prompt::AgentRequest;
 pub use reference::find_job;
-pub use runner::{RunReport, RunSetup, Runner, run_claimed};
+pub use runner::{RunReport, Runner, run_claimed};
 pub use scheduler::{Scheduler, SchedulerEvent, scheduler_is_running, ticker_age};
 pub use settings::CronSettings;
+pub use setup::RunSetup;
 pub use store::{
     create_job, load_jobs, pause_job, remove_job, resume_job, trigger_job, update_job,
 };

@@ -1,25 +1,21 @@
 //! Running a claimed job: script or agent, then the output file, the delivery and the record.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use hermes_proc::{ChildSpec, EnvPlan, EnvPolicy, EnvRequest, Group, SpawnClass, Wake};
-use hermes_secret::Redactor;
+use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, Group, SpawnClass, Wake};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::claim::{ClaimedRun, TickOutcome};
-use crate::deliver::{BoardPost, deliver, wrapped};
+use crate::deliver::{deliver, wrapped};
 use crate::error::Result;
-use crate::home::CronHome;
 use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::output::{Ending, is_silence, save, wakes};
 use crate::process::{Ended, Limit, Output, Supervised, mark, supervise};
 use crate::prompt::{AgentRequest, AssembledPrompt, prompt_of};
 use crate::script::run_script;
-use crate::settings::CronSettings;
+use crate::setup::RunSetup;
 use crate::store::finish_job;
 
 /// Arguments that make this program the agent of a run.
@@ -28,29 +24,6 @@ const AGENT_ARGUMENTS: [&str; 2] = ["internal", "cron-agent"];
 const MOST_OUTPUT: usize = 8 * 1024 * 1024;
 /// What of standard error is shown where an agent gave no result.
 const SHOWN_ERROR: usize = 2_000;
-
-/// Posts a result on the board.
-pub(crate) type PostOnBoard =
-    Arc<dyn Fn(&BoardPost) -> std::result::Result<(), String> + Send + Sync>;
-
-/// The home of a profile, by its name.
-pub(crate) type HomeOfProfile =
-    Arc<dyn Fn(&str) -> std::result::Result<PathBuf, String> + Send + Sync>;
-
-/// What runs need.
-#[derive(Clone)]
-pub struct RunSetup {
-    pub home: CronHome,
-    pub settings: CronSettings,
-    /// This program.
-    pub program: PathBuf,
-    /// Variables of this process, without those of any `.env`.
-    pub base: Vec<(OsString, OsString)>,
-    pub policy: EnvPolicy,
-    pub redactor: Arc<Redactor>,
-    pub post: PostOnBoard,
-    pub home_of_profile: HomeOfProfile,
-}
 
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,17 +49,6 @@ enum Answer {
     Text(String),
     /// Nothing, and why.
     Nothing(String),
-}
-
-impl RunSetup {
-    /// The rules for variables of this job's processes.
-    pub(crate) fn policy_of(&self, job: &Job) -> std::result::Result<EnvPolicy, String> {
-        let mut policy = self.policy.clone();
-        if let Some(profile) = job.profile() {
-            policy.hermes_home = (self.home_of_profile)(profile)?;
-        }
-        Ok(policy)
-    }
 }
 
 impl Runner<'_> {
@@ -249,7 +211,7 @@ impl Runner<'_> {
         let mut events = EventReader::default();
         let done = supervise(spec, input, how, &mut |output| events.read(output))?;
         match done.ended {
-            Ended::Exited(status) => match events.result(&done.stdout) {
+            Ended::Exited(status) => match EventReader::result(&done.stdout) {
                 Some(result) => result,
                 None => {
                     let said = String::from_utf8_lossy(&done.stderr);
@@ -349,7 +311,7 @@ impl EventReader {
     }
 
     /// What came of the turn: the last line.
-    fn result(&self, stdout: &[u8]) -> Option<std::result::Result<String, String>> {
+    fn result(stdout: &[u8]) -> Option<std::result::Result<String, String>> {
         let text = String::from_utf8_lossy(stdout);
         let line = text.lines().rfind(|line| !line.trim().is_empty())?;
         let event: Value = serde_json::from_str(line).ok()?;

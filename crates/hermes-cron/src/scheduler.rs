@@ -15,10 +15,11 @@ use crate::error::{Error, Result};
 use crate::home::CronHome;
 use crate::ledger::Ledger;
 use crate::plan::Absence;
-use crate::runner::{RunReport, RunSetup, Runner};
+use crate::runner::{RunReport, Runner};
+use crate::setup::RunSetup;
 
 /// Most time between two looks; the reference calls a scheduler stale after 200 s.
-const FALLBACK: Duration = Duration::from_secs(60);
+const FALLBACK: Duration = Duration::from_mins(1);
 /// Many changes at once, and our own, lead to one more look.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 /// How far two clocks may be apart without a reason.

@@ -6,48 +6,13 @@ use std::path::{Path, PathBuf};
 
 use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, Group, SpawnClass, Wake, find_on_path};
 
-use crate::error::{Error, Result};
-use crate::home::CronHome;
 use crate::job::Job;
 use crate::process::{Ended, Limit, Supervised, mark, supervise};
-use crate::runner::RunSetup;
+use crate::script_path::contained_script;
+use crate::setup::RunSetup;
 
-/// Largest script that is looked through.
-const LARGEST: u64 = 4 * 1024 * 1024;
 /// Most output that is kept.
 const MOST_OUTPUT: usize = 1024 * 1024;
-
-/// The file of a script, which must not be outside of the directory of scripts. It need not exist.
-pub(crate) fn contained_script(home: &CronHome, script: &str) -> Result<PathBuf> {
-    let scripts = home.scripts();
-    let outside = || {
-        Error::refused(
-            format!(
-                "the script '{}' is not below {}",
-                hermes_text::shown(script, 100),
-                scripts.display()
-            ),
-            "put the script there and name it relative to that directory",
-        )
-    };
-    if script.contains('\0') || script.starts_with('~') {
-        return Err(outside());
-    }
-    // An absolute path stays as it is.
-    let path = hermes_fs::resolved(&scripts.join(script));
-    if !path.starts_with(hermes_fs::resolved(&scripts)) {
-        return Err(outside());
-    }
-    Ok(path)
-}
-
-/// What is in the script, as far as it can be read.
-pub(crate) fn read_for_check(home: &CronHome, script: &str) -> String {
-    let path = contained_script(home, script).ok();
-    // One that is not there yet, or is no text, is looked at when it runs.
-    let bytes = path.and_then(|path| hermes_fs::read_capped(&path, LARGEST).ok());
-    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
-}
 
 /// What a script printed; the error says why it failed, with its output.
 pub(crate) fn run_script(
@@ -72,7 +37,7 @@ pub(crate) fn run_script(
         cwd: directory.or_else(|| path.parent().map(Path::to_owned)),
         group: Group::Session,
         ends_with_thread: true,
-        ..ChildSpec::new(program, [path.clone().into_os_string()], env)
+        ..ChildSpec::new(program, [path.into_os_string()], env)
     };
     let timeout = setup.settings.script_timeout;
     let done = supervise(

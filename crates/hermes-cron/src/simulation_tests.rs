@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::claim::{ClaimedRun, TickRequest, claim};
 use crate::create::NewJob;
 use crate::home::CronHome;
+use crate::job::Job;
 use crate::ledger::Ledger;
 use crate::plan::{Absence, Rules};
 use crate::stamp::Stamp;
@@ -280,7 +281,7 @@ fn simulate(zone: &str, start: &str) {
                 Schedule::Once(_) => {
                     assert!(handled.len() <= 1, "{what}: {handled:?}");
                     let list = load_jobs(&world.home).unwrap();
-                    let waits = list.get(id).is_some_and(|job| job.is_enabled());
+                    let waits = list.get(id).is_some_and(Job::is_enabled);
                     assert_eq!(handled.is_empty(), waits, "{what}");
                 }
             }

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 #[derive(Debug, Clone)]
 pub struct CronPattern {
     expression: String,
-    cron: Cron,
+    cron: Box<Cron>,
 }
 
 impl PartialEq for CronPattern {
@@ -75,7 +75,7 @@ impl CronPattern {
             .map_err(|error| error.to_string())?;
         Ok(Self {
             expression: expression.join(" "),
-            cron,
+            cron: Box::new(cron),
         })
     }
 

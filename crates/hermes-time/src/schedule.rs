@@ -178,8 +178,8 @@ fn days(names: &str) -> Option<String> {
     let number = |name: &str| {
         let name = name.strip_suffix('s').unwrap_or(name);
         let is_named =
-            |day: &&str| *day == name || name.len() >= 3 && name.len() < 6 && day.starts_with(name);
-        WEEKDAYS.iter().position(|day| is_named(&day))
+            |day: &str| day == name || name.len() >= 3 && name.len() < 6 && day.starts_with(name);
+        WEEKDAYS.iter().position(|day| is_named(day))
     };
     match names {
         "day" => Some("*".to_owned()),
@@ -204,9 +204,8 @@ fn time_of_day(text: &str) -> Option<Time> {
     };
     let (hour, minute) = match digits.split_once(':') {
         Some((hour, minute)) if minute.len() == 2 => (hour, minute),
-        Some(_) => return None,
         None if noon.is_some() => (digits, "00"),
-        None => return None,
+        _ => return None,
     };
     let (hour, minute): (i8, i8) = (hour.parse().ok()?, minute.parse().ok()?);
     let hour = match noon {

@@ -27,6 +27,10 @@ use crate::person::Person;
 use crate::worker::DenialLog;
 
 /// Decides about the commands and scripts of a conversation's tools.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts that verdicts depend on"
+)]
 pub(super) struct ToolApprover {
     pub(super) policy: CommandPolicy,
     /// What the person approved for this session.

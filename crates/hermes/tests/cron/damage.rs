@@ -32,7 +32,7 @@ fn a_job_that_makes_no_sense_does_not_stop_the_others() {
     let bad = desk.script_job("every 1h", "echo never");
     let odd = desk.script_job("every 1h", "echo never");
     desk.edit(&bad, |job| {
-        job["schedule"] = serde_json::json!({"kind": "cron", "expr": "x"})
+        job["schedule"] = serde_json::json!({"kind": "cron", "expr": "x"});
     });
     desk.edit(&odd, |job| job["schedule"] = serde_json::json!(null));
     for id in [&good, &bad, &odd] {

@@ -1,6 +1,6 @@
 //! `hermes cron runs`: attempts, and runs that did not happen.
 
-use hermes_cron::{Execution, Ledger, MissedRun, find_job, load_jobs};
+use hermes_cron::{Execution, Job, Ledger, MissedRun, find_job, load_jobs};
 use serde_json::json;
 
 use super::{Jobs, NAME};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if runs.is_empty() && missed.is_empty() {
         return context.line("No runs yet.");
     }
-    let name = |id: &str| list.get(id).map_or_else(|| id.to_owned(), |job| job.name());
+    let name = |id: &str| list.get(id).map_or_else(|| id.to_owned(), Job::name);
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for run in &runs {
         let end = run.finished_at.as_deref().unwrap_or("-");
