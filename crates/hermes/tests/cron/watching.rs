@@ -168,3 +168,34 @@ fn garbage_in_the_list_does_not_end_the_scheduler() {
         "{said:?}"
     );
 }
+
+#[test]
+fn a_gateway_is_a_scheduler_and_waits_for_its_jobs() {
+    let desk = CronDesk::new();
+    let missed = desk.script_job("every 1d at 09:00", "echo x");
+    desk.make_due(&missed, 2000);
+    let mut gateway = desk.home.hermes(["gateway", "run"]).start();
+    eventually("the missed run", || desk.outputs(&missed).len() == 1);
+    assert_eq!(desk.json(&["status"])["scheduler"], "gateway");
+    desk.cron(&["tick", "--watch"])
+        .exits(1)
+        .says_part("another scheduler serves this home");
+    let go = desk.home.outside("go");
+    let text = format!(
+        "while ! test -e {}; do sleep 0.05; done; echo long",
+        go.display()
+    );
+    let long = desk.script_job("in 0m", &text);
+    eventually("the long run", || {
+        desk.runs(&long)["runs"][0]["status"] == "running"
+    });
+    signal(&gateway, Signal::INT);
+    eventually("the gateway to drain", || {
+        desk.home
+            .read("gateway_state.json")
+            .contains("\"draining\"")
+    });
+    std::fs::write(&go, "").unwrap();
+    assert_eq!(gateway.wait().code(), Some(0));
+    assert_eq!(desk.outputs(&long).len(), 1);
+}

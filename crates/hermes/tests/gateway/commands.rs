@@ -72,6 +72,20 @@ fn restart_starts_another_process_or_the_first() {
 }
 
 #[test]
+fn a_broken_configuration_does_not_cost_the_gateway_that_runs() {
+    let post = Post::new();
+    let mut gateway = post.gateway(&[]);
+    post.home.put("config.yaml", "terminal: [\n");
+    let message = format!(
+        "config.yaml cannot be used, so the gateway (PID {}) was not restarted",
+        gateway.pid()
+    );
+    post.call(&["restart"]).run().exits(1).says_part(&message);
+    assert_eq!(post.recorded(), Some(gateway.pid().into()));
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+}
+
+#[test]
 fn restart_leaves_a_supervised_gateway_to_its_supervisor() {
     let post = Post::new();
     // A supervisor as simple as they come.

@@ -35,28 +35,27 @@ pub(super) fn start(context: &Context) -> Result<u32> {
         },
         Waited::TimedOut => "the gateway is not ready yet, but its process is running",
     };
-    let mut error = CommandError::user(reason_of(context, pid, failure));
-    let text = hermes_fs::read_text_capped(&said, SAID_LIMIT).unwrap_or_default();
-    for line in text
-        .lines()
-        .filter(|line| line.starts_with("Error: "))
-        .take(1)
-    {
-        error = error.hint(hermes_text::shown(line, 300));
-    }
-    Err(error.hint("`hermes logs gateway` shows its log"))
+    let reason = recorded_reason(context, pid).or_else(|| printed_reason(&said));
+    let message = reason.map_or_else(
+        || failure.to_owned(),
+        |reason| format!("{failure}: {}", hermes_text::shown(&reason, 300)),
+    );
+    Err(CommandError::user(message).hint("`hermes logs gateway` shows its log"))
 }
 
-fn reason_of(context: &Context, pid: u32, otherwise: &str) -> String {
-    let state = StateFile::of_home(&context.location.home)
-        .read()
-        .unwrap_or_default();
-    let is_own = state.get("pid").and_then(serde_json::Value::as_u64) == Some(u64::from(pid));
-    let reason = state.get("exit_reason").and_then(serde_json::Value::as_str);
-    match reason.filter(|_| is_own) {
-        Some(reason) => format!("{otherwise}: {}", hermes_text::shown(reason, 300)),
-        None => otherwise.to_owned(),
-    }
+/// What a gateway printed that could not say it in the state file.
+fn printed_reason(said: &Path) -> Option<String> {
+    let text = hermes_fs::read_text_capped(said, SAID_LIMIT).ok()?;
+    let reason = text.lines().find_map(|line| line.strip_prefix("Error: "));
+    reason.map(str::to_owned)
+}
+
+/// What the state file says about the end of this process.
+fn recorded_reason(context: &Context, pid: u32) -> Option<String> {
+    let state = StateFile::of_home(&context.location.home).read()?;
+    let is_own = state.get("pid")?.as_u64() == Some(u64::from(pid));
+    let reason = state.get("exit_reason")?.as_str()?;
+    is_own.then(|| reason.to_owned())
 }
 
 fn spawn(context: &Context, said: &Path) -> Result<Child> {

@@ -38,6 +38,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let pid = detached::start(context)?;
         return started(context, "Started", pid);
     };
+    if !context.config_is_usable() {
+        // The next one could not start, and this one still serves.
+        return Err(CommandError::user(format!(
+            "config.yaml cannot be used, so the gateway (PID {old}) was not restarted"
+        ))
+        .hint("`hermes config check` shows the line"));
+    }
     let is_supervised = file
         .read()
         .and_then(|state| state.get("supervised").and_then(Value::as_bool))
