@@ -277,6 +277,7 @@ fn agent_at_a_terminal_does_not_answer_its_own_questions() {
     agent.press("o\r");
     let outcome = agent.wait();
     assert_ne!(outcome.code, Some(0), "{outcome}");
+    assert!(!outcome.stdout.contains("[d]eny"), "{outcome}");
     assert!(heap.exists(), "{outcome}");
     // A person is asked.
     let mut person = call().start_at_terminal();
