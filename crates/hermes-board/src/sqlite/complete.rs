@@ -214,36 +214,42 @@ impl Transaction<'_> {
                 json!({"phantom_refs": phantom, "source": "completion_summary"}),
             )?;
         }
-        let promoted = match around.has_links {
-            true => self.promote_among(&self.children(id)?)?,
-            false => Vec::new(),
+        let promoted = if around.has_links {
+            self.promote_among(&self.children(id)?)?
+        } else {
+            Vec::new()
         };
-        let finished_workspaces = match around.has_links || task.workspace_path.is_some() {
-            true => self.finished_workspaces(id)?,
-            false => Vec::new(),
+        let finished_workspaces = if around.has_links || task.workspace_path.is_some() {
+            self.finished_workspaces(id)?
+        } else {
+            Vec::new()
         };
         Ok(Completed {
             run,
             promoted,
             phantom_references,
             finished_workspaces,
-            // As the statement above left it.
-            task: Task {
-                state: rows::state(Status::Done.as_str().to_owned()),
-                result: result.map(str::to_owned),
-                completed_at: Some(self.now),
-                claim_lock: None,
-                claim_expires: None,
-                worker_pid: None,
-                current_run_id: None,
-                block_kind: None,
-                block_recurrences: 0,
-                consecutive_failures: 0,
-                last_failure_error: None,
-                scheduled_at: None,
-                ..task
-            },
+            task: self.completed(task, result),
         })
+    }
+
+    /// The card as [`Self::mark_done`] leaves it.
+    fn completed(&self, task: Task, result: Option<&str>) -> Task {
+        Task {
+            state: rows::state(Status::Done.as_str().to_owned()),
+            result: result.map(str::to_owned),
+            completed_at: Some(self.now),
+            claim_lock: None,
+            claim_expires: None,
+            worker_pid: None,
+            current_run_id: None,
+            block_kind: None,
+            block_recurrences: 0,
+            consecutive_failures: 0,
+            last_failure_error: None,
+            scheduled_at: None,
+            ..task
+        }
     }
 
     /// What has to be looked after when a card becomes done. Most cards have none of it, so one

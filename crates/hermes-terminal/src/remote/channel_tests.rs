@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::remote::exchange::{Conversation, Known, Over};
-use crate::remote::request::{Directory, Execution, Nonces, Verb};
+use crate::remote::request::{Directory, Execution, Marks, Nonces, Verb};
 use crate::remote::transport::{Launch, SessionVariable, Trouble};
 use crate::shell::ShellState;
 
@@ -70,7 +70,7 @@ fn run(channel: &mut Channel, command: &str) -> Known {
         of_loop: report_nonce(),
         of_shell: report_nonce(),
     };
-    let request = execution.bytes(&channel.hello, &nonces, None);
+    let request = execution.bytes(&channel.hello, &nonces, Marks::default());
     let mut conversation = Conversation::begin(&execution, &nonces, &request, channel);
     assert_eq!(conversation.follow(&mut |_| {}), Over::Ended);
     conversation.finish(&mut |_| {})
