@@ -829,7 +829,8 @@ fn background_session_answers_above_what_is_typed() {
 
 #[test]
 fn whole_reasoning_stays_above_the_answer_where_it_is_wanted() {
-    let thought = (1..8).map(|n| format!("thought {n}\n")).collect::<String>();
+    let thoughts: Vec<String> = (1..8).map(|n| format!("thought {n}")).collect();
+    let thought = thoughts.join("\n");
     let answer = || ScriptedAnswer::text("concluded").thinking(&thought);
     let world = World::configured(
         ModelServer::start([answer(), answer()]),

@@ -102,7 +102,7 @@ fn closed_input_ends_the_conversation_in_one_line_at_most() {
         let script = format!("exec \"$0\" \"$@\" {redirection}");
         for args in [&["chat"][..], &["-r"], &["sessions", "browse"]] {
             let ended = world.hermes(args).wrapped(["sh", "-c", &script]).run();
-            let code = if args == ["chat"] { 0 } else { 1 };
+            let code = i32::from(args != ["chat"]);
             ended.exits(code);
             let lines = ended
                 .stderr

@@ -103,7 +103,7 @@ fn paused_program_has_given_the_terminal_back() {
             }
             eventually("the terminal is given back", || screen.modes() == usual);
             eventually("the program is stopped", || is_stopped(&screen));
-            assert!(is_given_back(&screen), "{}", taking.shows);
+            eventually("the screen is given back", || is_given_back(&screen));
             screen.signal(Signal::CONT);
             eventually("the terminal is taken again", || screen.modes() != usual);
             screen.wait_for(taking.shows);
