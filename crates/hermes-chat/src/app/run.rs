@@ -15,7 +15,7 @@ use crate::draw::Region;
 use crate::events::{Event, Exchange};
 use crate::overlay::Alternate;
 use crate::setup::{Facts, Setup};
-use crate::terminal::{Decoder, Input, RawMode, Size, size, write_all};
+use crate::terminal::{Decoder, Input, Pausing, RawMode, Size, size, write_all};
 
 /// How long a lone escape may be the beginning of something.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
@@ -255,6 +255,7 @@ impl Screen {
     }
 
     fn pause(&mut self) -> std::io::Result<()> {
+        let _pausing = Pausing::begin();
         if self.app.holder == Holder::Screen {
             self.hand_back()?;
         }

@@ -10,7 +10,7 @@ use super::picker::{Picked, Picker};
 use super::screen::Alternate;
 use crate::draw::{Glyphs, Palette};
 use crate::look::Theme;
-use crate::terminal::{Decoder, Input, Key, RawMode, size};
+use crate::terminal::{Decoder, Input, Key, Pausing, RawMode, size};
 
 /// How long a lone escape may be the beginning of something.
 const ESCAPE_WAIT: Duration = Duration::from_millis(50);
@@ -37,6 +37,7 @@ pub fn choose(choice: Choice<'_>, interrupt: &Wake) -> std::io::Result<Option<us
     let mut inputs = Vec::new();
     let picked = 'picking: loop {
         if std::mem::take(&mut is_paused) {
+            let _pausing = Pausing::begin();
             screen.leave()?;
             drop(mode);
             TerminalSignals::pause();

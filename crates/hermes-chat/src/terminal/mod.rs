@@ -5,5 +5,5 @@ mod keys;
 mod mode;
 
 pub(crate) use keys::{Decoder, Input, Key, Mods};
-pub(crate) use mode::{RawMode, Size, size, write_all};
+pub(crate) use mode::{Pausing, RawMode, Size, size, write_all};
 pub use mode::{has_terminal, restore_terminal};

@@ -3,6 +3,7 @@
 //! While the mode is on, Ctrl-C and Ctrl-Z are keys, pastes come between marks, and keys with
 //! modifiers are told apart where the terminal can. Terminals that do not know a sequence ignore it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
@@ -116,9 +117,29 @@ pub fn restore_terminal() {
     let _: Result<(), Errno> = tcsetattr(stdin(), OptionalActions::Now, &saved.modes);
 }
 
-/// Whether this process has changed the terminal.
+/// Whether this process has changed the terminal, or has given it back only to pause.
 pub fn has_terminal() -> bool {
-    lock().is_some()
+    IS_PAUSING.load(Ordering::SeqCst) || lock().is_some()
+}
+
+static IS_PAUSING: AtomicBool = AtomicBool::new(false);
+
+/// The program pauses by itself: nobody else has to see to it.
+#[derive(Debug)]
+pub(crate) struct Pausing(());
+
+impl Pausing {
+    /// From before the terminal is given back until it is taken again.
+    pub(crate) fn begin() -> Self {
+        IS_PAUSING.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Pausing {
+    fn drop(&mut self) {
+        IS_PAUSING.store(false, Ordering::SeqCst);
+    }
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Saved>> {
