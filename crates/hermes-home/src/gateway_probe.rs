@@ -25,9 +25,11 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
             let record = load_json(&home.join("gateway.pid"))
                 .filter(|record| pid_in(record).is_some())
                 .or_else(|| load_json(&lock));
-            let pid = record.and_then(|record| live_pid(&record));
-            if pid.is_some_and(|pid| command_of_process(pid).is_some_and(|c| c.hosts_gateway())) {
-                return pid;
+            let found = record.and_then(|record| Some((live_pid(&record)?, is_exact(&record))));
+            if let Some((pid, is_exact)) = found
+                && (is_exact || command_of_process(pid).is_some_and(|c| c.hosts_gateway()))
+            {
+                return Some(pid);
             }
         }
         // Nobody holds it: there is no gateway, whatever the other files say.
@@ -64,6 +66,12 @@ fn pid_by_state(home: &Path) -> Option<u32> {
 fn pid_in(record: &Value) -> Option<u32> {
     let pid = record.get("pid").unwrap_or(record).as_u64()?;
     u32::try_from(pid).ok().filter(|pid| *pid > 0)
+}
+
+/// Whether a record of a live process can only mean a gateway, whatever its program is called.
+fn is_exact(record: &Value) -> bool {
+    record.get("kind").and_then(Value::as_str) == Some("hermes-gateway")
+        && record.get("start_time").is_some_and(Value::is_u64)
 }
 
 /// The pid, if a live process has it that started when the record says.

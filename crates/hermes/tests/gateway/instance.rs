@@ -157,3 +157,19 @@ fn a_profile_that_the_default_gateway_serves_needs_force() {
     let mut own = ready(post.home.hermes(args).arg("--force").start());
     assert_eq!(end(&mut own, Signal::INT), Some(0));
 }
+
+#[test]
+fn a_gateway_is_known_whatever_its_program_is_called() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("agents");
+    std::fs::copy(env!("CARGO_BIN_EXE_hermes"), &program).unwrap();
+    let post = Post::with_program(program.to_str().unwrap());
+    let mut gateway = post.gateway(&[]);
+    let pid = gateway.pid();
+    assert_eq!(hermes_home::gateway_pid(&post.home.root()), Some(pid));
+    post.call(&["status"])
+        .run()
+        .succeeds()
+        .prints_part(&format!("{pid}"));
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+}

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Post {
     pub(crate) home: TestHome,
@@ -16,8 +16,13 @@ pub(crate) struct Post {
 impl Post {
     /// A home whose gateways may be started as often as a test likes.
     pub(crate) fn new() -> Self {
+        Self::with_program(env!("CARGO_BIN_EXE_hermes"))
+    }
+
+    /// The same, with another program.
+    pub(crate) fn with_program(program: &str) -> Self {
         let post = Self {
-            home: TestHome::new(env!("CARGO_BIN_EXE_hermes")),
+            home: TestHome::new(program),
         };
         post.configure("");
         post
@@ -113,7 +118,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(begin.elapsed() < LONGEST_WAIT, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

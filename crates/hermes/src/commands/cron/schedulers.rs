@@ -55,8 +55,8 @@ impl SchedulerKind {
     pub(super) fn warn(context: &Context) -> Result<()> {
         context.warn("no scheduler is running, so no job runs by itself")?;
         context.hint(
-            "`hermes cron tick --watch` runs jobs when they are due, `hermes cron tick` those that \
-             are due now, `hermes cron run ID` one of them",
+            "`hermes gateway start` runs jobs when they are due, and so does `hermes cron tick \
+             --watch` in the foreground; `hermes cron run ID` runs one at once",
         )
     }
 }
