@@ -85,12 +85,17 @@ impl CronHome {
         Ok(self.directory().join("output").join(id))
     }
 
-    /// Makes the directories, for everything that writes. A home that has gone is not made again.
-    pub(crate) fn ensure(&self) -> Result<()> {
-        if !self.home.is_dir() {
-            let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(hermes_fs::Error::io("use", &self.home)(gone).into());
+    /// Refuses a home that has gone: what serves it for long must not make it again.
+    pub(crate) fn must_exist(&self) -> Result<()> {
+        if self.home.is_dir() {
+            return Ok(());
         }
+        let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+        Err(hermes_fs::Error::io("use", &self.home)(gone).into())
+    }
+
+    /// Makes the directories, for everything that writes.
+    pub(crate) fn ensure(&self) -> Result<()> {
         hermes_fs::create_dir_all(&self.directory(), 0o700)?;
         Ok(hermes_fs::create_dir_all(
             &self.directory().join("output"),

@@ -119,6 +119,7 @@ impl Scheduler<'_> {
         let now = Timestamp::now();
         let absence = state.absence(now);
         let home = &setup.home;
+        home.must_exist()?;
         beat(home, &home.heartbeat(), now)?;
         let ledger = Ledger::open(home, &setup.settings.zone)?;
         let rules = setup.settings.rules();
