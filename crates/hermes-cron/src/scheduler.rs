@@ -61,6 +61,7 @@ impl Scheduler<'_> {
     /// early. Only one scheduler serves a home.
     pub fn run(&self, stop: &Wake, abort: &Wake) -> Result<()> {
         let home = (self.setup)().home;
+        home.must_exist()?;
         home.ensure()?;
         let options = LockOptions {
             what: "the scheduler",
