@@ -85,21 +85,21 @@ impl CronHome {
         Ok(self.directory().join("output").join(id))
     }
 
-    /// Refuses a home that has gone: what serves it for long must not make it again.
-    pub(crate) fn must_exist(&self) -> Result<()> {
-        if self.home.is_dir() {
-            return Ok(());
+    /// Makes the directories, for everything that writes. A home that has gone is not made again: a
+    /// scheduler may serve it for long.
+    pub(crate) fn ensure(&self) -> Result<()> {
+        for directory in [self.directory(), self.directory().join("output")] {
+            match hermes_fs::create_dir(&directory, 0o700) {
+                Err(hermes_fs::Error::AlreadyExists { .. }) if directory.is_dir() => {}
+                made => made?,
+            }
         }
-        let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
-        Err(hermes_fs::Error::io("use", &self.home)(gone).into())
+        Ok(())
     }
 
-    /// Makes the directories, for everything that writes.
-    pub(crate) fn ensure(&self) -> Result<()> {
-        hermes_fs::create_dir_all(&self.directory(), 0o700)?;
-        Ok(hermes_fs::create_dir_all(
-            &self.directory().join("output"),
-            0o700,
-        )?)
+    /// The same, also for a home that nobody has used yet.
+    pub(crate) fn ensure_new(&self) -> Result<()> {
+        hermes_fs::create_dir_all(&self.home, 0o700)?;
+        self.ensure()
     }
 }

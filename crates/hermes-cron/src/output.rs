@@ -55,6 +55,7 @@ pub(crate) fn save(
     keep: Option<usize>,
 ) -> Result<PathBuf> {
     let directory = home.outputs(job.id())?;
+    home.ensure()?;
     hermes_fs::create_dir_all(&directory, 0o700)?;
     let local = at.to_zoned(zone.clone());
     let status = match ending {

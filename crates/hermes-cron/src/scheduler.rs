@@ -61,7 +61,6 @@ impl Scheduler<'_> {
     /// early. Only one scheduler serves a home.
     pub fn run(&self, stop: &Wake, abort: &Wake) -> Result<()> {
         let home = (self.setup)().home;
-        home.must_exist()?;
         home.ensure()?;
         let options = LockOptions {
             what: "the scheduler",
@@ -120,7 +119,6 @@ impl Scheduler<'_> {
         let now = Timestamp::now();
         let absence = state.absence(now);
         let home = &setup.home;
-        home.must_exist()?;
         beat(home, &home.heartbeat(), now)?;
         let ledger = Ledger::open(home, &setup.settings.zone)?;
         let rules = setup.settings.rules();

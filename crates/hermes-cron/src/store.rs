@@ -18,6 +18,7 @@ pub fn load_jobs(home: &CronHome) -> Result<JobList> {
 
 /// Makes a job.
 pub fn create_job(home: &CronHome, new: NewJob, now: Timestamp, zone: &TimeZone) -> Result<Job> {
+    home.ensure_new()?;
     change(home, now, zone, |list| {
         let job = new.record(home, list, now, zone)?;
         list.jobs.push(job.clone());
