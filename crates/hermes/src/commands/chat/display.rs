@@ -149,8 +149,12 @@ impl Display {
 impl TurnObserver for Display {
     fn on(&mut self, event: TurnEvent<'_>) {
         match event {
-            TurnEvent::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
-            TurnEvent::Called { tool, result, took } if !self.quiet && self.verbose => {
+            TurnEvent::Calling {
+                tool, arguments, ..
+            } if !self.quiet => self.calling(tool, arguments),
+            TurnEvent::Called {
+                tool, result, took, ..
+            } if !self.quiet && self.verbose => {
                 let seconds = took.as_secs_f64();
                 drop(self.feed(format!("┊ {tool} ({seconds:.1} s): {result}")));
             }
