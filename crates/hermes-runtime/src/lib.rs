@@ -47,6 +47,7 @@ pub use person::{Nobody, Person};
 pub use repository::git_branch;
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;
+pub use skills::{SkillSummary, skill_summaries};
 pub use tool_set::{
     Approval, AssigneeChecks, TerminalSetup, ToolSet, ToolSetRequest, check_backend_of,
     local_sandbox, login_overlay,

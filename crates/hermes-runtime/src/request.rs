@@ -26,6 +26,13 @@ pub struct ConversationRequest {
     pub session: SessionChoice,
     /// What the session is filed under, and what the agent is told it talks through.
     pub source: String,
+    /// The id of a new session, instead of a generated one.
+    pub session_id: Option<String>,
+    /// Whether a server runs the conversation for somebody elsewhere: commands are confined as those of
+    /// workers are, and only the shells of the conversation count as an agent's, not the whole process.
+    pub is_served: bool,
+    /// Text added to the system prompt of every request and never stored.
+    pub more_prompt: Option<String>,
     /// Platform whose toolsets apply.
     pub platform: String,
     /// Model instead of the configured one.
@@ -67,6 +74,9 @@ impl ConversationRequest {
         Self {
             session: SessionChoice::New,
             source: source.into(),
+            session_id: None,
+            is_served: false,
+            more_prompt: None,
             platform: "cli".to_owned(),
             model: None,
             provider: None,

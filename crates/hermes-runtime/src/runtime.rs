@@ -69,7 +69,10 @@ impl Runtime {
         let context = context_in_directory(context, request, resumed.as_ref(), worktree.as_ref());
         let id = match &resumed {
             Some(session) => session.id.clone(),
-            None => SessionId::generate(),
+            None => match &request.session_id {
+                Some(id) => SessionId::parse(id)?,
+                None => SessionId::generate(),
+            },
         };
         let worker = Worker::from_context(&context)?;
         // Workers are limited by the board.
@@ -113,7 +116,9 @@ impl Runtime {
         let parts = Parts {
             auxiliary: Some(Arc::clone(&side)),
             stop_check,
-            settings: settings.with_prompt(skills),
+            settings: settings
+                .with_prompt(request.more_prompt.clone())
+                .with_prompt(skills),
             tools: offered,
             context: call,
             provider,
@@ -200,6 +205,7 @@ fn assemble_tools(
         person: Arc::clone(person),
         interrupt: Arc::clone(&request.interrupt),
         has_conversation: true,
+        is_served: request.is_served,
     };
     ToolSet::assemble(context, request)
 }

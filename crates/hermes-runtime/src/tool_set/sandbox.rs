@@ -27,24 +27,33 @@ pub(crate) enum SandboxUse {
     Always(Arc<LocalSandbox>),
 }
 
+/// What is known about the sandbox before the settings are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SandboxWish {
+    /// Instead of what the settings say.
+    pub(crate) mode: Option<SandboxMode>,
+    /// Whether nobody sees the commands, as with those of workers.
+    pub(crate) is_unattended: bool,
+}
+
 impl SandboxUse {
     /// What the settings mean for commands of this process.
     pub(crate) fn choose(
         context: &Context,
         environment: &LiveEnvironment,
         workspace: PathBuf,
-        mode: Option<SandboxMode>,
+        wish: SandboxWish,
         person: &dyn Person,
     ) -> Self {
         let sandbox = Arc::new(local_sandbox(context, environment, workspace));
         for warning in &sandbox.settings().warnings {
             tracing::warn!("{warning}");
         }
-        match mode.unwrap_or(sandbox.settings().mode) {
+        match wish.mode.unwrap_or(sandbox.settings().mode) {
             SandboxMode::Off => Self::Never,
             SandboxMode::On => Self::Always(sandbox),
-            // A worker that cannot be confined is refused what needs approval, as everywhere.
-            SandboxMode::Auto if is_worker(context) => {
+            // Who cannot be confined is refused what needs approval, as everywhere.
+            SandboxMode::Auto if wish.is_unattended || is_worker(context) => {
                 if sandbox.is_possible() {
                     Self::Always(sandbox)
                 } else {

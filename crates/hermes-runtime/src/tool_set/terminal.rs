@@ -19,7 +19,7 @@ use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
-use super::sandbox::SandboxUse;
+use super::sandbox::{SandboxUse, SandboxWish};
 use crate::backend::{
     BackendRequest, IdleWatch, RemoteLease, Shutdown, agent_environment, live_environment,
 };
@@ -48,6 +48,8 @@ pub struct ToolSetRequest<'a> {
     pub sandbox: Option<SandboxMode>,
     /// Whether there are turns in which background processes can be heard of.
     pub has_conversation: bool,
+    /// Whether a server runs the conversation, see [`crate::ConversationRequest::is_served`].
+    pub is_served: bool,
 }
 
 /// A terminal with its backend.
@@ -72,8 +74,10 @@ impl TerminalSetup {
             ..
         } = request;
         let environment = if request.has_conversation {
-            // Before the first command, so that none of them can have come first.
-            agent_shell::announce_agent();
+            if !request.is_served {
+                // Before the first command, so that none of them can have come first.
+                agent_shell::announce_agent();
+            }
             agent_environment(context)
         } else {
             live_environment(context)
@@ -95,7 +99,11 @@ impl TerminalSetup {
             SandboxUse::Never
         } else {
             let workspace = settings.start_directory.clone();
-            SandboxUse::choose(context, &environment, workspace, request.sandbox, &*person)
+            let wish = SandboxWish {
+                mode: request.sandbox,
+                is_unattended: request.is_served,
+            };
+            SandboxUse::choose(context, &environment, workspace, wish, &*person)
         };
         approver.sandbox = sandbox.clone();
         let password = configured_password(context.config());
