@@ -179,6 +179,16 @@ impl Agent {
         })
     }
 
+    /// Bytes of text in the messages.
+    pub fn transcript_bytes(&self) -> usize {
+        let texts = self.history.iter().map(|entry| {
+            let calls = entry.message.tool_calls.as_ref();
+            let calls = calls.map_or(0, |calls| calls.to_string().len());
+            entry.message.text().len() + calls
+        });
+        texts.sum()
+    }
+
     /// The handle to send messages to a running turn.
     pub fn steering(&self) -> Arc<Steering> {
         Arc::clone(&self.steering)

@@ -10,10 +10,13 @@ use serde_json::Value;
 pub enum TurnEvent<'a> {
     Stream(StreamEvent),
     Calling {
+        /// The id of the call, as the model gave it.
+        id: &'a str,
         tool: &'a str,
         arguments: &'a Value,
     },
     Called {
+        id: &'a str,
         tool: &'a str,
         result: &'a str,
         took: Duration,

@@ -151,11 +151,15 @@ impl TurnObserver for ChatObserver {
             TurnEvent::Stream(StreamEvent::Switched(text)) | TurnEvent::Notice(text) => {
                 Event::Notice(text)
             }
-            TurnEvent::Calling { tool, arguments } => Event::CallBegan {
+            TurnEvent::Calling {
+                tool, arguments, ..
+            } => Event::CallBegan {
                 tool: tool.to_owned(),
                 arguments: arguments.clone(),
             },
-            TurnEvent::Called { tool, result, took } => Event::CallEnded {
+            TurnEvent::Called {
+                tool, result, took, ..
+            } => Event::CallEnded {
                 tool: tool.to_owned(),
                 result: result.to_owned(),
                 took,

@@ -10,7 +10,8 @@ use crate::vars::{self, Var};
 /// How everything in this table is described to people.
 pub const NOTE: &str = "used by the Python runtime only";
 
-/// Settings, one per line, sorted. An entry covers everything below it; `*` stands for any name.
+/// Settings, one per line, sorted. An entry covers everything below it; `*` stands for any name. An
+/// entry with `!` before it is read here, whatever else covers it.
 const SETTINGS: &str = include_str!("python_settings.txt");
 
 /// Variables, except those that override one of these settings.
@@ -22,7 +23,11 @@ const VARIABLES: &[&Var] = &[
 
 /// Whether only the Python runtime uses the setting of this dotted path.
 pub fn is_setting(path: &str) -> bool {
-    SETTINGS.lines().any(|entry| covers(entry, path))
+    let is_read = SETTINGS
+        .lines()
+        .filter_map(|entry| entry.strip_prefix('!'))
+        .any(|entry| covers(entry, path));
+    !is_read && SETTINGS.lines().any(|entry| covers(entry, path))
 }
 
 /// Whether only the Python runtime uses a variable.
@@ -104,6 +109,7 @@ mod tests {
     #[test]
     fn every_entry_is_a_setting_or_a_group_of_settings() {
         for entry in SETTINGS.lines() {
+            let entry = entry.trim_start_matches('!');
             let known = crate::schema::keys().any(|(path, _)| covers(entry, &path))
                 || crate::schema::sections().any(|section| section.name == entry)
                 || crate::schema::reference_defaults(entry).is_some();

@@ -41,7 +41,7 @@ pub use read::{
     read_link, read_optional, read_text_capped, symlink_metadata,
 };
 pub use remove::remove_tree;
-pub use room::room_in;
+pub use room::{DiskSpace, disk_space, room_in};
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};
 pub use walk::{read_dir, walk};

@@ -15,6 +15,22 @@ pub fn room_in(directory: &Path) -> Option<u64> {
     (total > 0).then(|| available.saturating_sub(RESERVE.min(total / 16)))
 }
 
+/// The size of a file system, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskSpace {
+    pub total: u64,
+    /// What an ordinary user may still write.
+    pub free: u64,
+}
+
+/// The file system that a directory lies in. `None` where it does not tell.
+pub fn disk_space(directory: &Path) -> Option<DiskSpace> {
+    let disk = rustix::fs::statvfs(directory).ok()?;
+    let total = disk.f_blocks.saturating_mul(disk.f_frsize);
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    (total > 0).then_some(DiskSpace { total, free })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,7 +19,7 @@ pub trait HostedService: Send {
 
     /// Works until [`ServiceHost::is_stopping`], on a thread of its own. A service that returns
     /// earlier or panics is started again. What it keeps in `self` survives that.
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError>;
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError>;
 }
 
 /// The gateway, as one service sees it.
@@ -94,6 +94,11 @@ impl ServiceHost {
     /// The service has nothing to do, for this reason.
     pub fn standing_by(&self, reason: &str) {
         self.report(ServiceState::Standby, Some(reason.to_owned()));
+    }
+
+    /// The service cannot do its work until the settings change, for this reason.
+    pub fn unable(&self, reason: &str) {
+        self.report(ServiceState::Failed, Some(reason.to_owned()));
     }
 
     /// How many turns of a model the service has in flight. A stopping gateway waits for them.

@@ -111,7 +111,7 @@ impl Supervisor {
 /// A thread says that it is done a moment before it is.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-fn keep_running(mut service: Box<dyn HostedService>, host: &ServiceHost) {
+fn keep_running(mut service: Box<dyn HostedService>, host: &Arc<ServiceHost>) {
     let mut pause = FIRST_PAUSE;
     loop {
         let begun = Instant::now();

@@ -19,7 +19,7 @@ impl HostedService for Clumsy {
         "clumsy"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         let run = self.runs.fetch_add(1, Ordering::SeqCst);
         self.begun.send(run).unwrap();
         match run {
@@ -43,7 +43,7 @@ impl HostedService for Deaf {
         "deaf"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         host.serving();
         std::thread::sleep(Duration::from_hours(1));
         Ok(())

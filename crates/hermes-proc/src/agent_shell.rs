@@ -2,14 +2,17 @@
 //!
 //! An agent must not free itself by calling this program: change what it may do, hand itself keys or
 //! answer its own questions. Its shells carry the mark `HERMES_AGENT_SHELL`, which children inherit.
-//! A shell can take a variable away, so an ancestor that runs a conversation counts as well; such
-//! processes carry a name of their own, which nobody else can take from them.
+//! A shell can take a variable away, so two more things count: a limit that the kernel hands down from
+//! the shell ([`crate::kernel_mark`]), and an ancestor that runs a conversation. Programs that run one
+//! conversation carry a name of their own, which nobody else can take from them. A server does not:
+//! it starts more than the shells of its agents.
 
 use std::ffi::{CStr, OsStr};
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::identity::ancestors_of;
+use crate::kernel_mark;
 use crate::linux;
 
 /// The variable that marks shells and scripts of an agent.
@@ -32,6 +35,8 @@ pub enum Caller {
 pub enum Evidence {
     /// The variable [`MARK`].
     Mark,
+    /// The limit by which the processes of a command are known.
+    Limit,
     /// This process runs a conversation, and ours descends from it.
     Ancestor(u32),
 }
@@ -48,6 +53,9 @@ impl Caller {
 pub fn caller(mark: Option<&OsStr>) -> Caller {
     if mark.is_some_and(|value| !value.is_empty()) {
         return Caller::Agent(Evidence::Mark);
+    }
+    if kernel_mark::is_chosen_by_agent() {
+        return Caller::Agent(Evidence::Limit);
     }
     match agent_above(std::process::id()) {
         Some(agent) => Caller::Agent(Evidence::Ancestor(agent)),

@@ -19,7 +19,7 @@ use rustix::net::RecvFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::descriptors::received;
-use crate::kernel_mark::{CARRIER, limit_for, own_limit};
+use crate::kernel_mark::{CARRIER, ChosenBy, limit_for, own_limit};
 use crate::own_memory::given_core_limit;
 use crate::sandbox::Sandbox;
 use crate::{ChildSpec, Group};
@@ -88,7 +88,7 @@ pub(crate) fn start(
         is_terminal,
         report: report.as_ref().map(|(_, theirs)| theirs.as_raw_fd()),
         parent: rustix::process::getpid().as_raw_nonzero().get(),
-        mark: kernel_mark(&spec.env.mark()),
+        mark: kernel_mark(&spec.env.mark(), spec.env.chosen_by()),
         core_limit: given_core_limit(),
         error: AtomicI32::new(0),
     };
@@ -261,11 +261,11 @@ extern "C" fn become_program(prepared: *mut c_void) -> c_int {
 }
 
 /// The limit by which the processes of a command are known.
-fn kernel_mark(mark: &str) -> Option<libc::rlimit> {
+fn kernel_mark(mark: &str, chosen_by: ChosenBy) -> Option<libc::rlimit> {
     if mark.is_empty() {
         return None;
     }
-    let limit = limit_for(mark, own_limit())?;
+    let limit = limit_for(mark, chosen_by, own_limit())?;
     Some(libc::rlimit {
         rlim_cur: limit,
         rlim_max: limit,

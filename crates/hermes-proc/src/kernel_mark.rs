@@ -8,6 +8,10 @@
 //!
 //! Two numbers fit in: that of the command, and, should the command be a Hermes itself, that of the
 //! command the Hermes belongs to. Whoever ends the outer one so finds the inner ones as well.
+//!
+//! One bit between the two tells commands that a person chose from those that an agent chose. It is
+//! set for a person's, because a limit can only become lower: an agent in a person's command takes
+//! the bit away, and nothing below can bring it back.
 
 use std::mem::MaybeUninit;
 
@@ -15,6 +19,8 @@ use crate::linux;
 
 /// Stands in the lower half while there is no inner command.
 const NOBODY: u64 = 0x7fff_ffff;
+/// Set in the marks of commands that a person chose.
+const BY_PERSON: u64 = NOBODY + 1;
 /// No limit of an administrator's making is that large.
 const SMALLEST: u64 = 1 << 32;
 
@@ -28,26 +34,44 @@ pub(crate) fn number_of(mark: &str) -> Option<u32> {
     (number != 0 && u64::from(number) != NOBODY).then_some(number)
 }
 
-/// The limit for a child with this mark, given the one we have; `None` if ours has no room for it.
-pub(crate) fn limit_for(mark: &str, ours: u64) -> Option<u64> {
+/// Who chose a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChosenBy {
+    Person,
+    Agent,
+}
+
+/// The limit for a child with this mark, given the one we have; `None` if it stays as it is.
+pub(crate) fn limit_for(mark: &str, chosen_by: ChosenBy, ours: u64) -> Option<u64> {
     let number = u64::from(number_of(mark)?);
-    match ours {
-        libc::RLIM_INFINITY => Some((number << 32) | NOBODY),
-        _ if !is_mark(ours) => None,
-        _ if ours & NOBODY == NOBODY => Some((ours & !NOBODY) | number),
+    let limit = match ours {
+        libc::RLIM_INFINITY => (number << 32) | BY_PERSON | NOBODY,
+        _ if !is_mark(ours) => return None,
+        _ if ours & NOBODY == NOBODY => (ours & !NOBODY) | number,
         // A command of a Hermes that is itself a command of one: it keeps the mark it was given.
-        _ => None,
-    }
+        _ => ours,
+    };
+    let limit = match chosen_by {
+        ChosenBy::Person => limit,
+        ChosenBy::Agent => limit & !BY_PERSON,
+    };
+    (limit != ours).then_some(limit)
+}
+
+/// Whether this process belongs to a command that an agent chose.
+pub(crate) fn is_chosen_by_agent() -> bool {
+    let limit = own_limit();
+    is_mark(limit) && limit & BY_PERSON == 0
 }
 
 /// The limit that marks a command on a host where there is none yet; `None` for a text that is no
 /// mark.
 pub fn limit_mark(mark: &str) -> Option<u64> {
-    limit_for(mark, libc::RLIM_INFINITY)
+    limit_for(mark, ChosenBy::Person, libc::RLIM_INFINITY)
 }
 
 fn is_mark(limit: u64) -> bool {
-    (SMALLEST..1 << 63).contains(&limit) && limit & (NOBODY + 1) == 0
+    (SMALLEST..1 << 63).contains(&limit)
 }
 
 /// Whether a process with this limit belongs to the command of this number.
@@ -91,12 +115,29 @@ mod tests {
     #[test]
     fn a_command_in_a_command_carries_both_numbers() {
         let number = |mark| number_of(mark).unwrap();
-        let outer = limit_for(OUTER, libc::RLIM_INFINITY).unwrap();
-        let inner = limit_for(INNER, outer).unwrap();
+        let by = ChosenBy::Person;
+        let outer = limit_for(OUTER, by, libc::RLIM_INFINITY).unwrap();
+        let inner = limit_for(INNER, by, outer).unwrap();
         assert!(inner < outer);
         assert!(carries(outer, number(OUTER)) && !carries(outer, number(INNER)));
         assert!(carries(inner, number(OUTER)) && carries(inner, number(INNER)));
-        assert_eq!(limit_for("00000000deadbeef", inner), None);
+        assert_eq!(limit_for("00000000deadbeef", by, inner), None);
+    }
+
+    #[test]
+    fn what_an_agent_chose_stays_known_and_never_raises_a_limit() {
+        let by_agent = |limit| is_mark(limit) && limit & BY_PERSON == 0;
+        let person = limit_for(OUTER, ChosenBy::Person, libc::RLIM_INFINITY).unwrap();
+        assert!(!by_agent(person) && !by_agent(libc::RLIM_INFINITY));
+        let agent = limit_for(INNER, ChosenBy::Agent, person).unwrap();
+        assert!(agent < person && by_agent(agent));
+        assert!(carries(agent, number_of(OUTER).unwrap()));
+        assert!(carries(agent, number_of(INNER).unwrap()));
+        // Whoever is called from there calls for the agent, whatever it says.
+        assert_eq!(limit_for("00000000deadbeef", ChosenBy::Person, agent), None);
+        let alone = limit_for(OUTER, ChosenBy::Agent, libc::RLIM_INFINITY).unwrap();
+        let below = limit_for(INNER, ChosenBy::Person, alone).unwrap();
+        assert!(below < alone && by_agent(below));
     }
 
     #[test]
@@ -105,7 +146,7 @@ mod tests {
         for limit in [0, 1, 100, u64::from(number), libc::RLIM_INFINITY] {
             assert!(!carries(limit, number), "{limit}");
         }
-        assert_eq!(limit_for(OUTER, 100), None);
+        assert_eq!(limit_for(OUTER, ChosenBy::Agent, 100), None);
         for text in ["", "x", "0000000000000000", "0123456789abcdeg"] {
             assert_eq!(number_of(text), None, "{text}");
         }

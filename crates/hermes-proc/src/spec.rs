@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::EnvPlan;
+use crate::agent_shell;
+use crate::kernel_mark::ChosenBy;
 use crate::sandbox::Sandbox;
 use crate::tree::MARK;
 
@@ -107,6 +109,14 @@ impl ChildEnv {
     pub(crate) fn mark(&self) -> String {
         let mark = self.0.get(OsStr::new(MARK)).cloned();
         mark.unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Who chose what this child runs.
+    pub(crate) fn chosen_by(&self) -> ChosenBy {
+        match self.0.get(OsStr::new(agent_shell::MARK)) {
+            Some(value) if !value.is_empty() => ChosenBy::Agent,
+            Some(_) | None => ChosenBy::Person,
+        }
     }
 }
 

@@ -31,6 +31,11 @@ pub struct ConversationRequest {
     /// Whether this is a run of a scheduled job: nobody is there, commands are confined as those of
     /// workers are, no job can be scheduled, and context files count only in a directory of its own.
     pub is_scheduled: bool,
+    /// Whether a server runs the conversation for somebody elsewhere: commands are confined as those of
+    /// workers are, and only the shells of the conversation count as an agent's, not the whole process.
+    pub is_served: bool,
+    /// Text added to the system prompt of every request and never stored.
+    pub more_prompt: Option<String>,
     /// Platform whose toolsets apply.
     pub platform: String,
     /// Model instead of the configured one.
@@ -74,6 +79,8 @@ impl ConversationRequest {
             source: source.into(),
             session_id: None,
             is_scheduled: false,
+            is_served: false,
+            more_prompt: None,
             platform: "cli".to_owned(),
             model: None,
             provider: None,

@@ -116,7 +116,9 @@ impl Runtime {
         let parts = Parts {
             auxiliary: Some(Arc::clone(&side)),
             stop_check,
-            settings: settings.with_prompt(skills),
+            settings: settings
+                .with_prompt(request.more_prompt.clone())
+                .with_prompt(skills),
             tools: offered,
             context: call,
             provider,
@@ -204,6 +206,7 @@ fn assemble_tools(
         interrupt: Arc::clone(&request.interrupt),
         has_conversation: true,
         is_scheduled: request.is_scheduled,
+        is_served: request.is_served,
     };
     ToolSet::assemble(context, request)
 }

@@ -19,6 +19,7 @@ pub(crate) fn request<'a>(
 ) -> Result<ToolSetRequest<'a>> {
     let interrupt = interrupt()?;
     Ok(ToolSetRequest {
+        is_served: false,
         sandbox: None,
         backend,
         approval,

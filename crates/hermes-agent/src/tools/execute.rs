@@ -95,6 +95,7 @@ impl Batch<'_> {
                 Some(text) => done.push((index, (text, None))),
                 None => {
                     self.observer.on(TurnEvent::Calling {
+                        id: &one.call.id,
                         tool: name,
                         arguments: &one.arguments,
                     });
@@ -125,6 +126,7 @@ impl Batch<'_> {
                 text.push_str(&note);
             }
             self.observer.on(TurnEvent::Called {
+                id: &one.call.id,
                 tool: name,
                 result: &text,
                 took,

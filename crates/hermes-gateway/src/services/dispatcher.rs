@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_board::boards::{BoardHome, lock_dispatcher};
@@ -32,7 +33,7 @@ impl HostedService for BoardDispatcher {
         "dispatcher"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         while !host.is_stopping() {
             host.wake().clear();
             let context = host.context();

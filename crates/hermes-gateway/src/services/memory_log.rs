@@ -1,6 +1,7 @@
 //! A line in the log about the memory of the gateway, every few minutes.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::service::{HostedService, ServiceError, ServiceHost};
@@ -14,7 +15,7 @@ impl HostedService for MemoryLog {
         "memory-log"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         while !host.is_stopping() {
             host.wake().clear();
             let context = host.context();

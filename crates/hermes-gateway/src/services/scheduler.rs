@@ -1,5 +1,6 @@
 //! Runs the scheduled jobs of the profile when they are due.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ impl HostedService for CronScheduler {
         "scheduler"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         while !host.is_stopping() {
             host.wake().clear();
             if host.is_draining() {

@@ -1,6 +1,7 @@
 //! Reads the settings again when their files change.
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::{FileWatch, WaitEnd};
@@ -24,7 +25,7 @@ impl HostedService for SettingsWatch {
         "settings"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         let home = host.context().location.home.clone();
         let files = || ["config.yaml", ".env"].map(|name| home.join(name)).into();
         self.watch.watch(files(), [].into());

@@ -1,5 +1,6 @@
 //! Removes what nobody needs any more: containers whose owners are gone, and old sessions.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_runtime::{OrphanSweep, prune_sessions_if_due};
@@ -18,7 +19,7 @@ impl HostedService for Sweeps {
         "sweeps"
     }
 
-    fn run(&mut self, host: &ServiceHost) -> Result<(), ServiceError> {
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
         host.serving();
         let mut pause = FIRST;
         while !host.pause(pause) {

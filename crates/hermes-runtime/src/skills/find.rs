@@ -54,6 +54,53 @@ pub(crate) fn names(context: &Context) -> Vec<String> {
     names
 }
 
+/// A skill as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillSummary {
+    pub name: String,
+    pub description: Option<String>,
+    /// The directory that it stands in with others of its kind.
+    pub category: Option<String>,
+}
+
+/// The skills that can be used under these settings, sorted by name.
+pub fn skill_summaries(context: &Context) -> Vec<SkillSummary> {
+    let disabled = context.config().texts("skills.disabled");
+    let mut found: Vec<SkillSummary> = Vec::new();
+    for root in roots(context) {
+        each_skill_below(&root.directory, &mut |directory| {
+            let text = hermes_fs::read_text_capped(&directory.join("SKILL.md"), MAX_BYTES);
+            let head = text.map(|text| split(&text).0).unwrap_or_default();
+            if !is_for_this_system(&head) {
+                return true;
+            }
+            let own_name = directory.file_name().unwrap_or_default().to_string_lossy();
+            let relative = directory.strip_prefix(&root.directory).unwrap_or(directory);
+            let category = relative.parent().and_then(Path::to_str);
+            let description = head["description"].as_str().map(str::trim);
+            found.push(SkillSummary {
+                name: declared_name(&head).unwrap_or_else(|| own_name.into_owned()),
+                description: description.map(str::to_owned),
+                category: category
+                    .filter(|category| !category.is_empty())
+                    .map(str::to_owned),
+            });
+            true
+        });
+    }
+    let built_in = BUILT_IN.iter().map(|(name, _)| SkillSummary {
+        name: (*name).to_owned(),
+        description: None,
+        category: None,
+    });
+    found.extend(built_in);
+    found.retain(|skill| !disabled.iter().any(|one| one.trim() == skill.name));
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    // The first of a name is the one that is loaded.
+    found.dedup_by(|later, first| later.name == first.name);
+    found
+}
+
 /// The skills of these names, each once. If one cannot be had, none is.
 pub(crate) fn load(names: &[String], context: &Context) -> Result<Vec<Skill>> {
     let roots = roots(context);

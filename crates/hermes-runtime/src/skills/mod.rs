@@ -3,6 +3,7 @@
 mod find;
 mod text;
 
+pub use find::{SkillSummary, skill_summaries};
 pub(crate) use find::{exists, load, names};
 pub(crate) use text::prompt_text;
 

@@ -32,8 +32,8 @@ pub(crate) enum SandboxUse {
 pub(crate) struct SandboxWish {
     /// Instead of what the settings say.
     pub(crate) mode: Option<SandboxMode>,
-    /// Whether this is a run of a scheduled job.
-    pub(crate) is_scheduled: bool,
+    /// Whether nobody sees the commands, as with those of workers.
+    pub(crate) is_unattended: bool,
 }
 
 impl SandboxUse {
@@ -52,8 +52,8 @@ impl SandboxUse {
         match wish.mode.unwrap_or(sandbox.settings().mode) {
             SandboxMode::Off => Self::Never,
             SandboxMode::On => Self::Always(sandbox),
-            // One that cannot be confined is refused what needs approval, as everywhere.
-            SandboxMode::Auto if is_worker(context) || wish.is_scheduled => {
+            // Who cannot be confined is refused what needs approval, as everywhere.
+            SandboxMode::Auto if wish.is_unattended || is_worker(context) => {
                 if sandbox.is_possible() {
                     Self::Always(sandbox)
                 } else {

@@ -50,6 +50,8 @@ pub struct ToolSetRequest<'a> {
     pub has_conversation: bool,
     /// Whether this is a run of a scheduled job.
     pub is_scheduled: bool,
+    /// Whether a server runs the conversation, see [`crate::ConversationRequest::is_served`].
+    pub is_served: bool,
 }
 
 /// A terminal with its backend.
@@ -74,8 +76,10 @@ impl TerminalSetup {
             ..
         } = request;
         let environment = if request.has_conversation {
-            // Before the first command, so that none of them can have come first.
-            agent_shell::announce_agent();
+            if !request.is_served {
+                // Before the first command, so that none of them can have come first.
+                agent_shell::announce_agent();
+            }
             agent_environment(context)
         } else {
             live_environment(context)
@@ -98,11 +102,11 @@ impl TerminalSetup {
             SandboxUse::Never
         } else {
             let workspace = settings.start_directory.clone();
-            let wanted = SandboxWish {
+            let wish = SandboxWish {
                 mode: request.sandbox,
-                is_scheduled: request.is_scheduled,
+                is_unattended: request.is_scheduled || request.is_served,
             };
-            SandboxUse::choose(context, &environment, workspace, wanted, &*person)
+            SandboxUse::choose(context, &environment, workspace, wish, &*person)
         };
         approver.sandbox = sandbox.clone();
         let password = configured_password(context.config());

@@ -49,12 +49,17 @@ impl SessionStore {
 
     /// Ends a session. The first reason stays; ending it again changes nothing.
     pub fn end_session(&mut self, id: &SessionId, reason: SessionEndReason) -> Result<()> {
+        self.end_session_as(id, reason.as_str())
+    }
+
+    /// As [`Self::end_session`], for a reason of somebody else's.
+    pub fn end_session_as(&mut self, id: &SessionId, reason: &str) -> Result<()> {
         self.write_unsynced(|transaction| {
             transaction.must_exist(id)?;
             transaction.execute(
                 "UPDATE sessions SET ended_at = ?2, end_reason = ?3
                  WHERE id = ?1 AND ended_at IS NULL",
-                params![id.as_str(), transaction.now, reason.as_str()],
+                params![id.as_str(), transaction.now, reason],
             )?;
             Ok(())
         })

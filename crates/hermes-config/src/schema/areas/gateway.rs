@@ -1,7 +1,7 @@
 //! What runs day and night: gateway, platforms, board, schedule.
 
 use super::super::key::{
-    Fallback, Kind, choice, custom, flag, int, list, map, positive, text, whole,
+    Fallback, Kind, choice, custom, flag, int, list, map, positive, switch, text, whole,
 };
 
 sections! {
@@ -86,19 +86,36 @@ sections! {
         "systemd_watchdog_seconds": int(0);
         /// Runs the API serves at once.
         "api_server.max_concurrent_runs": int(10);
+        /// Fewest characters of the API server's key; never below 8.
+        "api_server.min_key_length": int(8);
+        /// Megabytes of conversations that stay open between two requests; others are read from
+        /// `state.db` again.
+        "agent_cache_mb": int(32);
     }
 
     /// Chat platforms and the API server, by name.
-    "platforms" open = false {
-        /// Name of a platform to its settings.
-        "": map();
+    "platforms" open = true {
+        /// Whether the API server is on; unset means on if there is a key.
+        "api_server.enabled": switch(false).unset().var("API_SERVER_ENABLED");
+        /// Address it listens on.
+        "api_server.extra.host": text("").unset().var("API_SERVER_HOST");
+        /// Port it listens on; 8642 if unset.
+        "api_server.extra.port": int(0).unset().var("API_SERVER_PORT");
+        /// The key that its clients send; better kept in `.env` as `API_SERVER_KEY`.
+        "api_server.extra.key": text("").unset().secret();
+        /// Origins whose pages may use it, as a list or separated by commas; `*` means all.
+        "api_server.extra.cors_origins": custom(Kind::Any, Fallback::Unset).var("API_SERVER_CORS_ORIGINS");
+        /// Name of the model that it offers; empty means the profile's name.
+        "api_server.extra.model_name": text("").unset().var("API_SERVER_MODEL_NAME");
+        /// Further names of models, each with `model` and perhaps `provider`.
+        "api_server.extra.model_routes": map().unset();
         /// Whether it is used.
         "*.enabled": flag(false);
         /// Its bot token; better kept in `.env`.
         "*.token": text("").unset().secret();
         /// Its key; better kept in `.env`.
         "*.api_key": text("").unset().secret();
-        /// Further settings (`platforms.api_server.extra.host`, `.port`, `.key`).
+        /// Further settings.
         "*.extra": map().unset();
         /// Where notices of this platform go.
         "*.home_channel": map().unset();

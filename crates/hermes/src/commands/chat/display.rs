@@ -169,10 +169,12 @@ impl Display {
 impl TurnObserver for Display {
     fn on(&mut self, event: TurnEvent<'_>) {
         match event {
-            TurnEvent::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
-            TurnEvent::Called { tool, result, took }
-                if !self.quiet && self.progress == ToolProgress::Verbose =>
-            {
+            TurnEvent::Calling {
+                tool, arguments, ..
+            } if !self.quiet => self.calling(tool, arguments),
+            TurnEvent::Called {
+                tool, result, took, ..
+            } if !self.quiet && self.progress == ToolProgress::Verbose => {
                 let seconds = took.as_secs_f64();
                 drop(self.feed(format!("┊ {tool} ({seconds:.1} s): {result}")));
             }

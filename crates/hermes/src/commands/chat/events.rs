@@ -109,10 +109,14 @@ impl TurnObserver for Events {
             }
             // The call itself follows once its arguments are complete.
             TurnEvent::Stream(StreamEvent::ToolCall { .. }) => return,
-            TurnEvent::Calling { tool, arguments } => {
+            TurnEvent::Calling {
+                tool, arguments, ..
+            } => {
                 json!({"type": "tool_call", "tool": tool, "arguments": arguments})
             }
-            TurnEvent::Called { tool, result, took } => {
+            TurnEvent::Called {
+                tool, result, took, ..
+            } => {
                 let result = serde_json::from_str(result).unwrap_or_else(|_| json!(result));
                 let seconds = took.as_secs_f64();
                 json!({"type": "tool_result", "tool": tool, "result": result, "seconds": seconds})

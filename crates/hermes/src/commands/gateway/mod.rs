@@ -1,5 +1,6 @@
 //! `hermes gateway`: the process that serves a profile day and night.
 
+mod api_service;
 mod detached;
 mod list;
 mod restart;

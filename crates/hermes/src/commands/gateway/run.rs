@@ -9,6 +9,7 @@ use hermes_gateway::{
 };
 use hermes_telemetry::{Level, LogMode};
 
+use super::api_service::ApiService;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -60,6 +61,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     start_logging(args, context);
     context.out(BANNER)?;
     let services: Vec<Box<dyn HostedService>> = vec![
+        Box::new(ApiService),
         Box::new(SettingsWatch::default()),
         Box::new(BoardDispatcher::default()),
         Box::new(CronScheduler),

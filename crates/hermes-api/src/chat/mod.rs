@@ -1,0 +1,7 @@
+//! Chat completions.
+
+mod endpoint;
+mod events;
+mod request;
+
+pub(crate) use endpoint::chat_completions;

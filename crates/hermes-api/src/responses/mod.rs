@@ -1,0 +1,12 @@
+//! Responses: turns that clients chain by id or by the name of a conversation.
+
+mod endpoint;
+mod events;
+mod items;
+mod record;
+mod request;
+mod store;
+
+pub(crate) use endpoint::{create, delete, show};
+pub(crate) use request::ResponseRequest;
+pub(crate) use store::ResponseStore;

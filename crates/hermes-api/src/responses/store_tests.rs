@@ -1,0 +1,50 @@
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn response(text: &str) -> StoredResponse {
+    StoredResponse {
+        response: json!({"text": text}),
+        history: vec![json!({"role": "user", "content": text})],
+        instructions: Some("be brief".to_owned()),
+        session_id: Some("s1".to_owned()),
+    }
+}
+
+#[test]
+fn responses_are_found_by_id_and_by_the_name_of_their_conversation() {
+    let home = tempfile::tempdir().unwrap();
+    let store = ResponseStore::default();
+    assert!(store.get(home.path(), "resp_a").unwrap().is_none());
+    store
+        .put(home.path(), "resp_a", &response("a"), Some("talk"))
+        .unwrap();
+    store
+        .put(home.path(), "resp_b", &response("b"), Some("talk"))
+        .unwrap();
+    let found = store.get(home.path(), "resp_a").unwrap().unwrap();
+    assert_eq!(found.response, json!({"text": "a"}));
+    assert_eq!(found.session_id.as_deref(), Some("s1"));
+    let latest = store.latest_of(home.path(), "talk").unwrap();
+    assert_eq!(latest.as_deref(), Some("resp_b"));
+    // Another process, after a restart.
+    let again = ResponseStore::default();
+    assert!(again.delete(home.path(), "resp_b").unwrap());
+    assert!(!again.delete(home.path(), "resp_b").unwrap());
+    assert_eq!(again.latest_of(home.path(), "talk").unwrap(), None);
+}
+
+#[test]
+fn only_the_latest_hundred_are_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let store = ResponseStore::default();
+    for count in 0..105 {
+        let id = format!("resp_{count}");
+        store
+            .put(home.path(), &id, &response("x"), Some(&id))
+            .unwrap();
+    }
+    assert!(store.get(home.path(), "resp_4").unwrap().is_none());
+    assert!(store.latest_of(home.path(), "resp_4").unwrap().is_none());
+    assert!(store.get(home.path(), "resp_5").unwrap().is_some());
+}

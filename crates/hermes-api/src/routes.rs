@@ -1,0 +1,147 @@
+//! Every endpoint, once: the router, the OpenAPI document and `/v1/capabilities` are made from this
+//! table.
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use hyper::{Request, StatusCode};
+
+use crate::about;
+use crate::call::{Answered, Call};
+use crate::chat;
+use crate::http::ApiError;
+use crate::responses;
+use crate::runs;
+use crate::sessions;
+
+/// The method of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verb {
+    Get,
+    Post,
+    Patch,
+    Delete,
+}
+
+impl Verb {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Patch => MethodFilter::PATCH,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+}
+
+/// One endpoint.
+pub(crate) struct Route {
+    /// Its name in `/v1/capabilities` and the OpenAPI document.
+    pub(crate) name: &'static str,
+    pub(crate) verb: Verb,
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    /// Whether it needs no key.
+    pub(crate) is_open: bool,
+    endpoint: fn(Verb) -> MethodRouter,
+}
+
+macro_rules! routes {
+    ($($name:literal $verb:ident $path:literal $summary:literal $($endpoint:ident)::+;)+) => {
+        /// All endpoints.
+        pub(crate) const ROUTES: &[Route] = &[$(Route {
+            name: $name,
+            verb: Verb::$verb,
+            path: $path,
+            summary: $summary,
+            is_open: is_open($path),
+            endpoint: |verb| answered_by(verb, $($endpoint)::+),
+        }),+];
+    };
+}
+
+routes! {
+    "health" Get "/health" "Whether the server is there" about::health;
+    "health_v1" Get "/v1/health" "Whether the server is there" about::health;
+    "health_detailed" Get "/health/detailed" "State of the gateway and readiness of its parts" about::health_detailed;
+    "metrics" Get "/metrics" "Numbers for Prometheus" about::metrics;
+    "openapi" Get "/openapi.json" "This document" about::openapi;
+    "models" Get "/v1/models" "The models that can be asked" about::models;
+    "capabilities" Get "/v1/capabilities" "What this server can do" about::capabilities;
+    "skills" Get "/v1/skills" "The skills of the profile" about::skills;
+    "toolsets" Get "/v1/toolsets" "The toolsets of the profile" about::toolsets;
+    "chat_completions" Post "/v1/chat/completions" "An answer in the format of Chat Completions" chat::chat_completions;
+    "responses" Post "/v1/responses" "An answer in the format of Responses" responses::create;
+    "response" Get "/v1/responses/{response_id}" "A stored response" responses::show;
+    "response_delete" Delete "/v1/responses/{response_id}" "Deletes a stored response" responses::delete;
+    "runs" Post "/v1/runs" "Begins a turn and returns at once" runs::create;
+    "run_status" Get "/v1/runs/{run_id}" "How a run is doing" runs::show;
+    "run_events" Get "/v1/runs/{run_id}/events" "The events of a run, from the beginning or after `Last-Event-ID`" runs::events;
+    "run_approval" Post "/v1/runs/{run_id}/approval" "Answers a question of a run" runs::approve;
+    "run_stop" Post "/v1/runs/{run_id}/stop" "Stops a run" runs::stop;
+    "sessions" Get "/api/sessions" "Conversations, latest first" sessions::list;
+    "session_create" Post "/api/sessions" "Creates an empty conversation" sessions::create;
+    "session" Get "/api/sessions/{session_id}" "A conversation" sessions::show;
+    "session_update" Patch "/api/sessions/{session_id}" "Changes the title of a conversation, or ends it" sessions::update;
+    "session_delete" Delete "/api/sessions/{session_id}" "Deletes a conversation" sessions::delete;
+    "session_messages" Get "/api/sessions/{session_id}/messages" "The messages of a conversation" sessions::messages;
+    "session_fork" Post "/api/sessions/{session_id}/fork" "Continues a conversation in a copy" sessions::fork;
+    "session_chat" Post "/api/sessions/{session_id}/chat" "One turn of a conversation" sessions::chat;
+    "session_chat_stream" Post "/api/sessions/{session_id}/chat/stream" "One turn of a conversation, as events" sessions::chat_stream;
+}
+
+/// Whether a path needs no key.
+pub(crate) const fn is_open(path: &str) -> bool {
+    matches!(path.as_bytes(), b"/health" | b"/v1/health")
+}
+
+fn answered_by<F, A>(verb: Verb, endpoint: F) -> MethodRouter
+where
+    F: Fn(Call) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Answered> + Send,
+{
+    on(verb.filter(), move |request: Request<Body>| {
+        let endpoint = endpoint.clone();
+        async move {
+            let answered = match Call::of(request).await {
+                Ok(call) => endpoint(call).await,
+                Err(error) => Err(error),
+            };
+            answered.unwrap_or_else(|error| error.into_response())
+        }
+    })
+}
+
+/// The router of all endpoints.
+pub(crate) fn router() -> Router {
+    let mut router = Router::new();
+    for route in ROUTES {
+        router = router.route(route.path, (route.endpoint)(route.verb));
+    }
+    router
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(not_found)
+}
+
+async fn not_found(request: Request<Body>) -> Response {
+    let path = hermes_text::shown(request.uri().path(), 200);
+    let error = ApiError::not_found(format!("there is nothing at {path}")).code("not_found");
+    error.into_response()
+}
+
+async fn method_not_allowed(request: Request<Body>) -> Response {
+    let path = hermes_text::shown(request.uri().path(), 200);
+    let message = format!("{path} does not take {}", request.method());
+    let error = ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, message);
+    error.code("method_not_allowed").into_response()
+}

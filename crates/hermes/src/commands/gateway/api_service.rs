@@ -1,0 +1,106 @@
+//! The API server as a service of the gateway: on while the settings say so, listening anew when they
+//! change.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_api::{ApiHost, ApiServer, ApiSettings};
+use hermes_gateway::{HostedService, ServiceError, ServiceHost};
+use hermes_proc::{Wake, wait_for_any};
+
+/// The gateway wakes whoever waits; this is for a wake that was lost.
+const FALLBACK: Duration = Duration::from_mins(1);
+
+/// The API server of this gateway's profile.
+#[derive(Debug, Default)]
+pub(super) struct ApiService;
+
+impl HostedService for ApiService {
+    fn name(&self) -> &'static str {
+        "api_server"
+    }
+
+    fn run(&mut self, host: &Arc<ServiceHost>) -> Result<(), ServiceError> {
+        while !host.is_stopping() {
+            host.wake().clear();
+            match ApiSettings::resolve(&host.context()) {
+                Ok(Some(settings)) => serve(host, settings)?,
+                Ok(None) => {
+                    host.standing_by("off; API_SERVER_KEY turns it on");
+                    host.wake().wait(FALLBACK);
+                }
+                Err(error) => wait_for_settings(host, &error.to_string()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Answers requests until the settings of the server change or the gateway stops.
+fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceError> {
+    let server = match ApiServer::bind(settings.clone(), Arc::new(Host(Arc::clone(host)))) {
+        Ok(server) => server,
+        Err(error) => {
+            wait_for_settings(host, &format!("{}: {error}", error.code()));
+            return Ok(());
+        }
+    };
+    let address = server.address()?;
+    tracing::info!("the API server listens on http://{address}");
+    host.serving();
+    let (stop, done) = (Wake::new()?, Wake::new()?);
+    let served = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.is_raised() {
+                host.wake().clear();
+                if host.is_stopping() || has_changed(host, &settings) {
+                    stop.raise();
+                }
+                wait_for_any(&[host.wake(), &done], FALLBACK);
+            }
+        });
+        let served = server.run(&stop);
+        done.raise();
+        served
+    });
+    host.set_active(0);
+    Ok(served?)
+}
+
+/// Whether the server has to listen anew.
+fn has_changed(host: &ServiceHost, settings: &ApiSettings) -> bool {
+    ApiSettings::resolve(&host.context())
+        .ok()
+        .flatten()
+        .as_ref()
+        != Some(settings)
+}
+
+/// Says why there is no server, and waits until the settings were read again or the gateway stops:
+/// nothing else can help.
+fn wait_for_settings(host: &ServiceHost, reason: &str) {
+    tracing::error!("no API server: {reason}");
+    host.unable(reason);
+    let refused = host.context();
+    while !host.is_stopping() && Arc::ptr_eq(&refused, &host.context()) {
+        host.wake().wait(FALLBACK);
+        host.wake().clear();
+    }
+}
+
+/// The gateway, as the API server knows it.
+struct Host(Arc<ServiceHost>);
+
+impl ApiHost for Host {
+    fn context(&self) -> Arc<hermes_runtime::Context> {
+        self.0.context()
+    }
+
+    fn is_draining(&self) -> bool {
+        self.0.is_draining()
+    }
+
+    fn set_active(&self, turns: usize) {
+        self.0.set_active(turns);
+    }
+}
