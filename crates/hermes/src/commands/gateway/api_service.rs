@@ -46,7 +46,7 @@ fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceEr
         }
     };
     let address = server.address()?;
-    tracing::info!("the API server listens on http://{address}");
+    tracing::info!(target: "hermes_api", "the API server listens on http://{address}");
     host.serving();
     let (stop, done) = (Wake::new()?, Wake::new()?);
     let served = std::thread::scope(|scope| {
@@ -79,7 +79,7 @@ fn has_changed(host: &ServiceHost, settings: &ApiSettings) -> bool {
 /// Says why there is no server, and waits until the settings were read again or the gateway stops:
 /// nothing else can help.
 fn wait_for_settings(host: &ServiceHost, reason: &str) {
-    tracing::error!("no API server: {reason}");
+    tracing::error!(target: "hermes_api", "no API server: {reason}");
     host.unable(reason);
     let refused = host.context();
     while !host.is_stopping() && Arc::ptr_eq(&refused, &host.context()) {
