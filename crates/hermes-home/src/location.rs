@@ -109,6 +109,29 @@ impl Location {
         }
     }
 
+    /// The same profile of another account. An installation that is not in the caller's home directory
+    /// is nobody's, and stays.
+    #[must_use]
+    pub fn of_account(&self, user_home: &Path) -> Self {
+        let inside = self.home.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let root = if self.root == native_root(&self.user_home) {
+            native_root(user_home)
+        } else {
+            self.root.clone()
+        };
+        // An empty path would add a slash.
+        let home = match inside.as_os_str().is_empty() {
+            true => root.clone(),
+            false => root.join(inside),
+        };
+        Self {
+            root,
+            home,
+            kind: self.kind.clone(),
+            user_home: user_home.to_owned(),
+        }
+    }
+
     /// Home of a profile of this installation.
     pub fn profile_home(&self, name: &ProfileName) -> PathBuf {
         if name.is_default() {

@@ -1,21 +1,33 @@
-//! The files by which gateways, commands and supervisors know of each other: who runs, in which
-//! state, what the operator wants, how it ended before.
+//! Gateways and those who look after them: the files by which they know of each other (who runs, in
+//! which state, what the operator wants, how it ended before), and the service managers of a machine.
 //!
-//! Names and formats are the reference's; both programs may share a home. Nothing here starts or
-//! signals a process.
+//! Names and formats of the files are the reference's; both programs may share a home. Nothing here
+//! starts or signals a gateway but its manager.
 
+mod account;
 mod claim;
+mod definition;
 mod drain_request;
 mod exit_log;
+mod launchd;
+mod launchd_plist;
+mod manager;
 mod pid_record;
 mod readiness;
 mod start_ledger;
 mod state_file;
+mod systemd;
+mod systemd_unit;
 
+pub use account::Account;
 pub use claim::{ClaimError, GatewayClaim};
+pub use definition::{DefinitionError, GatewayDefinition};
 pub use drain_request::DrainRequest;
 pub use exit_log::{ExitLog, PastRun};
+pub use launchd::Launchd;
+pub use manager::{Caller, Definition, ManagerError, ServiceManager};
 pub use pid_record::PidRecord;
 pub use readiness::Readiness;
 pub use start_ledger::StartLedger;
 pub use state_file::{DesiredState, GatewayState, StateFile};
+pub use systemd::{Systemd, SystemdScope};

@@ -26,6 +26,8 @@ pub enum EngineImage {
     Debian,
     /// The same with Python.
     DebianPython,
+    /// A Debian that systemd boots, with systemd for its users.
+    DebianSystemd,
     /// Starts with the init of s6-overlay; as far as an engine can see.
     S6,
     /// Its entry point prints the command it is given, and that is all.
@@ -42,6 +44,7 @@ impl EngineImage {
             Self::WithoutBash => "hermes-test-busybox:1",
             Self::Debian => "hermes-test-debian:latest",
             Self::DebianPython => "hermes-test-debian-python:1",
+            Self::DebianSystemd => "hermes-test-debian-systemd:1",
             Self::S6 => "hermes-test-s6:1",
             Self::Swallows => "hermes-test-swallows:1",
             Self::Dies => "hermes-test-dies:2",
@@ -83,6 +86,7 @@ impl EngineImage {
         let packages = match self {
             Self::Debian => Some("procps"),
             Self::DebianPython => Some("procps,python3"),
+            Self::DebianSystemd => Some("procps,systemd-sysv,dbus-user-session,libpam-systemd"),
             Self::Shell | Self::WithoutBash | Self::S6 | Self::Swallows | Self::Dies => None,
         };
         if let Some(packages) = packages {

@@ -225,7 +225,7 @@ fn units(context: &Context, builder: &EnvironmentBuilder, report: &mut Report) {
                 let path = context.display(&entry.path);
                 report
                     .warning("unit", format!("{path} sets VIRTUAL_ENV"))
-                    .hint("it was written by the Python runtime; remove that line");
+                    .hint("it was written by the Python runtime; `hermes gateway install` replaces it");
             }
         }
     }

@@ -26,7 +26,7 @@ const SAID_LIMIT: u64 = 64 * 1024;
 pub(super) fn start(context: &Context) -> Result<u32> {
     let said = output_file(context)?;
     let pid = spawn(context, &said)?.pid();
-    let failure = match wait_until_running(context, pid, START_LIMIT)? {
+    let failure = match wait_until_running(&context.location.home, pid, START_LIMIT)? {
         Waited::Running => return Ok(pid),
         Waited::Ended => match gateway_pid(&context.location.home) {
             // Another start was faster.
@@ -35,7 +35,7 @@ pub(super) fn start(context: &Context) -> Result<u32> {
         },
         Waited::TimedOut => "the gateway is not ready yet, but its process is running",
     };
-    let reason = recorded_reason(context, pid).or_else(|| printed_reason(&said));
+    let reason = recorded_reason(&context.location.home, pid).or_else(|| printed_reason(&said));
     let message = reason.map_or_else(
         || failure.to_owned(),
         |reason| format!("{failure}: {}", hermes_text::shown(&reason, 300)),
@@ -51,8 +51,8 @@ fn printed_reason(said: &Path) -> Option<String> {
 }
 
 /// What the state file says about the end of this process.
-fn recorded_reason(context: &Context, pid: u32) -> Option<String> {
-    let state = StateFile::of_home(&context.location.home).read()?;
+fn recorded_reason(home: &Path, pid: u32) -> Option<String> {
+    let state = StateFile::of_home(home).read()?;
     let is_own = state.get("pid")?.as_u64() == Some(u64::from(pid));
     let reason = state.get("exit_reason")?.as_str()?;
     is_own.then(|| reason.to_owned())
@@ -119,8 +119,8 @@ pub(super) enum Waited {
 }
 
 /// Waits until the state file says that this process runs as a gateway.
-pub(super) fn wait_until_running(context: &Context, pid: u32, limit: Duration) -> Result<Waited> {
-    let file = StateFile::of_home(&context.location.home);
+pub(super) fn wait_until_running(home: &Path, pid: u32, limit: Duration) -> Result<Waited> {
+    let file = StateFile::of_home(home);
     let Some(identity) = identity_of(pid) else {
         return Ok(Waited::Ended);
     };

@@ -2,15 +2,19 @@
 
 mod api_service;
 mod detached;
+mod install;
 mod list;
 mod restart;
 mod run;
+pub(crate) mod service;
 mod start;
 mod status;
 mod stop;
+mod supervised;
 
 use std::process::ExitCode;
 
+use self::service::{GatewayService, ScopeArgs};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -18,13 +22,17 @@ verbs! { Context;
     /// Run the gateway in the foreground
     Run(run::Args) => run::run,
     /// Start the gateway in the background
-    Start(start::Args) => start::run,
+    Start(StartArgs) => start::run,
     /// Stop the gateway
     Stop(stop::Args) => stop::run,
     /// Restart the gateway, or start it if it is not running
-    Restart(restart::Args) => restart::run,
+    Restart(StartArgs) => restart::run,
     /// Show whether the gateway is running and how it is doing
     Status(status::Args) => status::run,
+    /// Make the gateway a service of this machine: systemd or launchd keeps it running
+    Install(install::Args) => install::run,
+    /// Stop the service and remove it
+    Uninstall(install::UninstallArgs) => install::uninstall,
     /// List the gateways of all profiles
     List(list::Args) => list::run,
 }
@@ -33,6 +41,16 @@ verbs! { Context;
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
+}
+
+/// Flags of `start` and `restart`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StartArgs {
+    /// First stop every gateway of this user
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
@@ -46,6 +64,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 fn started(context: &Context, done: &str, pid: u32) -> Result<()> {
     context.line(format!("✓ {done} {} (PID {pid})", named(context)))?;
     let profile = context.profile_flag();
+    if GatewayService::installed(context, false)?.is_some_and(|service| service.is_active()) {
+        return context.note(format!(
+            "The service manager keeps it running; `hermes {profile}logs gateway -f` follows it."
+        ));
+    }
     context.note(format!(
         "It runs in the background until `hermes {profile}gateway stop` or a reboot; \
          `hermes {profile}logs gateway -f` follows it."

@@ -10,6 +10,7 @@ use hermes_gateway::{
 use hermes_telemetry::{Level, LogMode};
 
 use super::api_service::ApiService;
+use super::service::GatewayService;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -53,6 +54,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         is_supervised: args.external_supervisor || (!args.no_supervise && is_supervised(context)),
         ready_descriptor: args.ready_fd,
     };
+    if !options.is_supervised && !args.force && !args.replace {
+        refuse_beside_service(context)?;
+    }
     let gateway = match Gateway::prepare(context, options) {
         Ok(gateway) => gateway,
         Err(error) => return Ok(refused(context, &error)),
@@ -84,6 +88,20 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         Err(error) => Ok(refused(context, &error)),
     }
+}
+
+/// A service that runs, or is about to run again, and a gateway beside it would fight for the home.
+fn refuse_beside_service(context: &Context) -> Result<()> {
+    let service = GatewayService::installed(context, false)?;
+    let Some(service) = service.filter(GatewayService::is_active) else {
+        return Ok(());
+    };
+    let name = context.location.profile_label();
+    let manager = service.manager().label();
+    Err(CommandError::user(format!(
+        "{manager} runs the gateway of profile {name} already"
+    ))
+    .hint("`hermes gateway restart` restarts it, `hermes gateway stop` stops it, --force starts one beside it"))
 }
 
 const BANNER: &str = "\

@@ -1,10 +1,12 @@
 //! `hermes gateway status`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use hermes_supervise::{ExitLog, PastRun};
+use hermes_supervise::{Definition, ExitLog, PastRun};
 use serde_json::{Value, json};
 
+use super::service::{GatewayService, ScopeArgs};
 use crate::context::Context;
 use crate::error::Result;
 use crate::gateways::{GatewayRow, all_gateways, gateway_row, manager};
@@ -24,6 +26,8 @@ pub(crate) struct Args {
     /// Also show how earlier gateways ended
     #[arg(long)]
     deep: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
     /// Do not shorten messages
     #[arg(short = 'l', long)]
     full: bool,
@@ -33,6 +37,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let service = GatewayService::installed(context, args.scope.system)?;
+    let service = service.as_ref().map(ServiceRow::of);
     let own = gateway_row(context);
     let others: Vec<GatewayRow> = all_gateways(context)?
         .into_iter()
@@ -44,10 +50,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Vec::new()
     };
     if args.json {
-        context.json(&record(context, &own, &others, args.deep.then_some(&exits)))?;
+        let exits = args.deep.then_some(&exits);
+        context.json(&record(context, &own, service.as_ref(), &others, exits))?;
     } else {
         let shown = if args.full { usize::MAX } else { SHOWN };
-        context.out(&page(context, &own, &others, &exits, shown))?;
+        let page = page(context, &own, service.as_ref(), &others, &exits, shown);
+        context.out(&page)?;
     }
     Ok(match own.pid {
         Some(_) => ExitCode::SUCCESS,
@@ -55,9 +63,37 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     })
 }
 
+/// The service of a gateway.
+struct ServiceRow {
+    label: &'static str,
+    scope: &'static str,
+    file: PathBuf,
+    is_outdated: bool,
+    is_active: bool,
+}
+
+impl ServiceRow {
+    fn of(service: &GatewayService) -> Self {
+        let manager = service.manager();
+        Self {
+            label: manager.label(),
+            scope: manager.scope(),
+            file: manager.file().to_owned(),
+            is_outdated: manager.definition() == Definition::Outdated,
+            is_active: service.is_active(),
+        }
+    }
+
+    /// Whether a gateway runs that is not the service's.
+    fn is_mismatched(&self, own: &GatewayRow) -> bool {
+        own.pid.is_some() && !self.is_active
+    }
+}
+
 fn page(
     context: &Context,
     own: &GatewayRow,
+    service: Option<&ServiceRow>,
     others: &[GatewayRow],
     exits: &[PastRun],
     shown: usize,
@@ -73,7 +109,23 @@ fn page(
         }
         None => page.row("Status", "✗ not running"),
     }
-    page.row("Manager", manager(context));
+    match service {
+        Some(service) => {
+            page.row("Manager", service.label);
+            let outdated = match service.is_outdated {
+                true => " (outdated; `hermes gateway restart` brings it up to date)",
+                false => "",
+            };
+            page.row(
+                "Service",
+                &format!("{}{outdated}", context.display(&service.file)),
+            );
+            if service.is_mismatched(own) {
+                page.row("", "⚠ the process runs outside the service");
+            }
+        }
+        None => page.row("Manager", manager(context)),
+    }
     if let Some(wanted) = own.text("desired_state") {
         page.row("Wanted", &one_line(wanted, SHOWN));
     }
@@ -117,6 +169,7 @@ fn page(
 fn record(
     context: &Context,
     own: &GatewayRow,
+    service: Option<&ServiceRow>,
     others: &[GatewayRow],
     exits: Option<&Vec<PastRun>>,
 ) -> Value {
@@ -126,13 +179,13 @@ fn record(
         .collect();
     let mut record = json!({
         "profile": own.name,
-        "manager": manager(context),
-        "service_installed": false,
-        "service_running": false,
-        "service_scope": null,
+        "manager": service.map_or_else(|| manager(context), |service| service.label),
+        "service_installed": service.is_some(),
+        "service_running": service.is_some_and(|service| service.is_active),
+        "service_scope": service.map(|service| service.scope),
         "running": own.pid.is_some(),
         "pids": own.pid.into_iter().collect::<Vec<u32>>(),
-        "mismatch": false,
+        "mismatch": service.is_some_and(|service| service.is_mismatched(own)),
         "state": own.state,
         "desired_state": own.text("desired_state"),
         "other_profiles": others,

@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hermes_home::gateway_pid;
 use hermes_home::profiles::{StoppedProcess, stop_gateway, stop_other_gateways};
 use hermes_proc::Stopped;
 use hermes_supervise::{DesiredState, StateFile};
 
 use super::named;
+use super::service::{GatewayService, ScopeArgs};
 use crate::context::Context;
 use crate::error::Result;
 use crate::gateways::homes;
@@ -20,6 +22,8 @@ pub(crate) struct Args {
     /// Stop every gateway of this user, whichever home it serves
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
@@ -30,6 +34,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             return Ok(ExitCode::from(NOT_RUNNING));
         }
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(service) = GatewayService::installed(context, args.scope.system)?
+        && service.is_active()
+    {
+        return stop_service(context, &service);
     }
     let home = &context.location.home;
     if !home.is_dir() {
@@ -43,6 +52,23 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         None => not_running(context),
     }
+}
+
+/// Stops the service; the gateway that still runs then is not the service's.
+fn stop_service(context: &Context, service: &GatewayService) -> Result<ExitCode> {
+    let home = service.home();
+    let pid = gateway_pid(home);
+    if service.is_own() {
+        StateFile::of_home(home).want(DesiredState::Stopped)?;
+    }
+    service.stop()?;
+    if let Some(stopped) = stop_gateway(home, grace(context))? {
+        report(context, &named(context), stopped)?;
+    } else {
+        let pid = pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
+        context.line(format!("✓ Stopped the service of {}{pid}", named(context)))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn not_running(context: &Context) -> Result<ExitCode> {

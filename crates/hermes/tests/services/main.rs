@@ -1,0 +1,14 @@
+//! Gateways as services of a machine, with its real service manager.
+//!
+//! `// check N` names the acceptance check of the chapter on profiles and services that a test shows.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests look at machines from outside"
+)]
+
+mod machine;
+mod systemd_system;
+mod systemd_units;
+mod systemd_user;
