@@ -13,6 +13,7 @@ mod gateway;
 mod health;
 mod live_context;
 mod options;
+mod pace;
 mod service;
 mod services;
 mod shutdown;
