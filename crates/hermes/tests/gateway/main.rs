@@ -13,6 +13,7 @@ mod bad_input;
 mod commands;
 mod drain;
 mod instance;
+mod memory;
 mod post;
 mod readiness;
 mod signals;
