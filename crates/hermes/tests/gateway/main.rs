@@ -14,6 +14,7 @@ mod commands;
 mod drain;
 mod instance;
 mod memory;
+mod notifier;
 mod post;
 mod readiness;
 mod signals;
