@@ -40,6 +40,7 @@ pub use sqlite::{
     BoardEvent, BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts,
     Decomposition, EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit,
     RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, Undecided,
+    Unseen,
 };
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;

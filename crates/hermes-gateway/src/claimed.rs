@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_home::{GatewayMarker, utc_now};
-use hermes_proc::{FileWatch, ProcessIdentity, ServiceSignal, ServiceSignals};
+use hermes_proc::{
+    FileWatch, ProcessIdentity, ServiceSignal, ServiceSignals, give_back_idle_memory,
+};
 use hermes_supervise::{ClaimError, DrainRequest, GatewayClaim, GatewayState, Readiness};
 use serde_json::json;
 
@@ -20,6 +22,10 @@ use crate::supervisor::Supervisor;
 /// How often the owner of a home looks whether the home is still its own.
 const VERIFY_EVERY: Duration = Duration::from_secs(10);
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(30);
+/// How long after its start a gateway gives back the memory that the start has taken.
+const FIRST_GIVE_BACK: Duration = Duration::from_secs(2);
+/// How often a gateway that has nothing to do gives back memory.
+const GIVE_BACK_EVERY: Duration = Duration::from_mins(1);
 /// How often the end of a request to drain is looked for: a removed file tells nobody.
 const DRAIN_LOOK: Duration = Duration::from_secs(1);
 
@@ -134,6 +140,7 @@ impl Claimed {
 struct Rounds {
     verify_at: Instant,
     heartbeat_at: Instant,
+    give_back_at: Instant,
     /// When the supervisor wants to hear from us again.
     watchdog_at: Option<Instant>,
     watchdog: Option<Duration>,
@@ -146,6 +153,7 @@ impl Rounds {
         Self {
             verify_at: now + VERIFY_EVERY,
             heartbeat_at: now,
+            give_back_at: now + FIRST_GIVE_BACK,
             watchdog_at: watchdog.map(|_| now),
             watchdog,
         }
@@ -157,6 +165,12 @@ impl Rounds {
         if now >= self.heartbeat_at {
             self.heartbeat_at = now + HEARTBEAT_EVERY;
             claimed.write_heartbeat();
+        }
+        if now >= self.give_back_at {
+            self.give_back_at = now + GIVE_BACK_EVERY;
+            if claimed.health.active() == 0 {
+                give_back_idle_memory();
+            }
         }
         if let (Some(at), Some(interval)) = (self.watchdog_at, self.watchdog)
             && now >= at
@@ -176,6 +190,7 @@ impl Rounds {
         let times = [
             Some(self.verify_at),
             Some(self.heartbeat_at),
+            Some(self.give_back_at),
             self.watchdog_at,
         ];
         let next = times.into_iter().flatten().min();

@@ -19,9 +19,7 @@ use hermes_runtime::{
     AutoDecomposer, Context, DecomposeBoards, OrphanSweep, dispatch_settings, worker_setup,
 };
 
-/// Shortest pause between two ticks. Many changes at once, and what a tick itself writes, lead to one
-/// more tick.
-const LEAST_PAUSE: Duration = Duration::from_millis(100);
+use crate::pace::Pace;
 
 /// Who is told what happens.
 pub trait DispatchObserver {
@@ -64,6 +62,7 @@ pub struct DispatchLoop {
     decomposer: AutoDecomposer,
     exits: ChildExits,
     watch: FileWatch,
+    pace: Pace,
 }
 
 impl DispatchLoop {
@@ -89,6 +88,7 @@ impl DispatchLoop {
             decomposer: AutoDecomposer::new()?,
             exits: ChildExits::listen()?,
             watch: FileWatch::default(),
+            pace: Pace::default(),
         })
     }
 
@@ -101,11 +101,14 @@ impl DispatchLoop {
         loop {
             let begun = Instant::now();
             let pause = self.tick(&(steering.context)(), begun, observer)?;
+            let ended = Instant::now();
             let own = [self.exits.as_fd(), self.decomposer.as_fd()];
             let wakes: Vec<BorrowedFd<'_>> = own.iter().chain(steering.wakes).copied().collect();
             self.watch.wait(&wakes, Some(pause))?;
-            let rest = LEAST_PAUSE.saturating_sub(begun.elapsed());
-            first_readable(steering.wakes, Some(rest))?;
+            let rest = self.pace.rest(ended - begun, ended.elapsed());
+            if !rest.is_zero() {
+                first_readable(steering.wakes, Some(rest))?;
+            }
             if (steering.is_over)() {
                 return Ok(self.boards.dispatcher.reap());
             }

@@ -12,7 +12,10 @@ mod error;
 mod gateway;
 mod health;
 mod live_context;
+mod notice;
 mod options;
+mod pace;
+mod reports;
 mod service;
 mod services;
 mod shutdown;
@@ -25,4 +28,6 @@ pub use gateway::Gateway;
 pub use live_context::LiveContext;
 pub use options::{Ended, GatewayOptions};
 pub use service::{HostedService, ServiceError, ServiceHost};
-pub use services::{BoardDispatcher, CronScheduler, MemoryLog, SettingsWatch, Sweeps};
+pub use services::{
+    BoardDispatcher, BoardNotifier, CronScheduler, MemoryLog, SettingsWatch, Sweeps,
+};

@@ -8,7 +8,7 @@ use hermes_fs::FileLock;
 use hermes_proc::{identity_of, is_zombie, start_time_of};
 use serde_json::Value;
 
-use crate::hermes_command::{command_of_process, may_be_of_home};
+use crate::hermes_command::{command_of_process, known_hermes, may_be_of_home};
 
 /// Records are a few hundred bytes; the state file lists platforms and stays below this too.
 const RECORD_LIMIT: u64 = 1024 * 1024;
@@ -25,10 +25,7 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
             let record = load_json(&home.join("gateway.pid"))
                 .filter(|record| pid_in(record).is_some())
                 .or_else(|| load_json(&lock));
-            let found = record.and_then(|record| Some((live_pid(&record)?, is_exact(&record))));
-            if let Some((pid, is_exact)) = found
-                && (is_exact || command_of_process(pid).is_some_and(|c| c.hosts_gateway()))
-            {
+            if let Some(pid) = record.as_ref().and_then(gateway_in) {
                 return Some(pid);
             }
         }
@@ -45,8 +42,9 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
 /// that has just taken the lock: the one before it may have lost the file it had locked.
 pub fn recorded_gateway(home: &Path) -> Option<u32> {
     let record = load_json(&home.join("gateway.pid"));
-    let pid = record.and_then(|record| live_pid(&record));
-    pid.filter(|pid| command_of_process(*pid).is_some_and(|command| command.hosts_gateway()))
+    record
+        .as_ref()
+        .and_then(gateway_in)
         .or_else(|| pid_by_state(home))
 }
 
@@ -56,9 +54,18 @@ fn pid_by_state(home: &Path) -> Option<u32> {
     if ENDED_STATES.contains(&name) {
         return None;
     }
-    let pid = live_pid(&state)?;
-    let command = command_of_process(pid)?;
-    (command.hosts_gateway() && may_be_of_home(pid, &command, home)).then_some(pid)
+    // A home that was copied has the state of the other one's gateway.
+    gateway_in(&state).filter(|pid| {
+        known_hermes(*pid).is_some_and(|command| may_be_of_home(*pid, &command, home))
+    })
+}
+
+/// The pid of the live gateway that a record means: the record names the process exactly, whatever its
+/// program is called, or the process looks like one.
+fn gateway_in(record: &Value) -> Option<u32> {
+    let pid = live_pid(record)?;
+    let looks_like_one = || command_of_process(pid).is_some_and(|command| command.hosts_gateway());
+    (is_exact(record) || looks_like_one()).then_some(pid)
 }
 
 /// The pid in a record as gateways write it: an object with `pid` and `start_time`, or a bare

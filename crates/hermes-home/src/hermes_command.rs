@@ -95,6 +95,15 @@ pub(crate) fn command_of_process(pid: u32) -> Option<HermesCommand> {
     HermesCommand::parse(&hermes_proc::command_line(pid)?)
 }
 
+/// The command of a process that is known to be a Hermes, whatever its program is called.
+pub(crate) fn known_hermes(pid: u32) -> Option<HermesCommand> {
+    let argv = hermes_proc::command_line(pid)?;
+    HermesCommand::parse(&argv).or_else(|| {
+        let args = argv.get(1..)?.to_vec();
+        Some(HermesCommand { args })
+    })
+}
+
 /// Whether a process was started for this home. A process whose environment is hidden was not.
 pub(crate) fn is_process_of_home(pid: u32, command: &HermesCommand, home: &Path) -> bool {
     hermes_proc::environment_of(pid)

@@ -15,6 +15,7 @@ mod file_watch;
 mod git;
 pub mod home;
 mod identity;
+mod idle_memory;
 mod kernel_mark;
 mod linux;
 mod lookup;
@@ -45,6 +46,7 @@ pub use identity::{
     ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,
     start_time_of,
 };
+pub use idle_memory::give_back_idle_memory;
 pub use kernel_mark::limit_mark;
 pub use linux::{command_line, environment as environment_of, pids_of_user};
 pub use lookup::find_on_path;

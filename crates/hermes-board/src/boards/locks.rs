@@ -32,11 +32,20 @@ impl TickLock {
 /// Tries to become the dispatching gateway of an installation, as long as the lock is held; `None` if
 /// another process is.
 pub fn lock_dispatcher(home: &BoardHome) -> Result<Option<FileLock>> {
-    let path = home.dispatcher_lock();
+    of_installation(&home.dispatcher_lock(), "the dispatching gateway")
+}
+
+/// Tries to become the gateway of an installation that tells followers of cards, as long as the lock
+/// is held; `None` if another process is.
+pub fn lock_notifier(home: &BoardHome) -> Result<Option<FileLock>> {
+    of_installation(&home.notifier_lock(), "the notifying gateway")
+}
+
+fn of_installation(path: &Path, what: &str) -> Result<Option<FileLock>> {
     if let Some(parent) = path.parent() {
         hermes_fs::create_dir_all(parent, 0o700)?;
     }
-    Ok(attempt(&path, "the dispatching gateway")?)
+    Ok(attempt(path, what)?)
 }
 
 fn attempt(path: &Path, what: &str) -> hermes_fs::Result<Option<FileLock>> {

@@ -9,7 +9,7 @@ mod slug;
 
 pub use board::Board;
 pub use home::BoardHome;
-pub use locks::{TickLock, lock_dispatcher};
+pub use locks::{TickLock, lock_dispatcher, lock_notifier};
 pub use manage::{CreatedBoard, Listed};
 pub use metadata::{BoardInfo, MetadataChange};
 pub use slug::BoardSlug;

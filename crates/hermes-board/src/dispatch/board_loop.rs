@@ -4,7 +4,7 @@
 //! file changes or a while has passed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::boards::{Board, BoardSlug, Listed};
@@ -159,20 +159,9 @@ impl BoardLoop {
     }
 
     /// Files whose changes may give the dispatcher something to do, and directories in which boards
-    /// appear: the first named board makes the directory of all.
+    /// appear.
     pub fn watched_files(&self) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
-        let mut files = BTreeSet::new();
-        for info in self.dispatcher.home.list(Listed::Active)? {
-            if self.only.as_ref().is_none_or(|only| *only == info.slug) {
-                let database = self.dispatcher.home.board(&info.slug).database;
-                let mut log = database.clone().into_os_string();
-                log.push("-wal");
-                files.extend([database, log.into()]);
-            }
-        }
-        let boards = self.dispatcher.home.boards_dir();
-        let above = boards.parent().map(Path::to_owned);
-        Ok((files, above.into_iter().chain([boards]).collect()))
+        self.dispatcher.home.watched_files(self.only.as_ref())
     }
 
     fn warn_if_stuck(&mut self, rows: &[BoardTick], now: Instant) {

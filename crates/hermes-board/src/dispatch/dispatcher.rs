@@ -4,9 +4,9 @@ use hermes_home::ProfileName;
 
 use crate::boards::{Board, BoardHome, TickLock};
 use crate::dispatch::local::{Children, HomeLock, LocalWorkerHost, WorkerSetup};
-use crate::dispatch::{Reclaimed, Tick, reclaim};
+use crate::dispatch::{Reclaimed, Tick, WorkerHost, reclaim};
 use crate::model::{TaskId, WorkspaceKind};
-use crate::plan::{Limits, Plan, Report, Verdict, why_resting};
+use crate::plan::{Limits, Plan, Report, Verdict, plan, why_resting};
 use crate::store::BoardStore;
 use crate::{Clock, Error, Result, SqliteBoard, SystemClock, own_lock};
 
@@ -88,12 +88,24 @@ impl Dispatcher {
         Tick::preview(&limits, store, &self.host(store.board()))
     }
 
+    /// The part of [`Self::preview`] that decides about one card. Without limits on what is in progress,
+    /// the others that wait have no say and are not looked at.
+    pub fn preview_card(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Plan> {
+        if self.limits.has_cap() {
+            return self.preview(store);
+        }
+        let limits = self.limits.clone();
+        let board = store.snapshot_of(id, limits.failure_limit)?;
+        let facts = self.host(store.board()).observe(&board);
+        Ok(plan(&board, &facts, &limits))
+    }
+
     /// What a tick would do about one card, or why it would do nothing. Changes nothing.
     pub fn why(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Vec<Verdict>> {
         let task = store
             .task(id)?
             .ok_or_else(|| Error::UnknownTask { id: id.clone() })?;
-        let verdicts = self.preview(store)?.why(id);
+        let verdicts = self.preview_card(store, id)?.why(id);
         if !verdicts.is_empty() {
             return Ok(verdicts);
         }

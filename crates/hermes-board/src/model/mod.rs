@@ -2,6 +2,7 @@
 
 mod assignee;
 mod check;
+mod follower;
 mod obstacle;
 mod records;
 mod skills;
@@ -13,6 +14,7 @@ pub(crate) mod text_enum;
 pub use crate::id::{RunId, TaskId};
 pub use assignee::Assignee;
 pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, NewCheck};
+pub use follower::Follower;
 pub use obstacle::Obstacle;
 pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
 pub use skills::SkillList;

@@ -58,6 +58,11 @@ impl Limits {
         self.cap_scope == CapScope::Home && self.max_in_progress_per_profile.is_some()
     }
 
+    /// Whether it matters to a card how many others are in progress or come first.
+    pub(crate) fn has_cap(&self) -> bool {
+        self.lowest_cap().is_some() || self.max_in_progress_per_profile.is_some()
+    }
+
     /// The lowest limit on running cards, with its key in the configuration.
     pub(crate) fn lowest_cap(&self) -> Option<(&'static str, usize)> {
         let caps = [

@@ -37,6 +37,7 @@ mod swarm;
 mod transaction;
 mod triage;
 mod undecided;
+mod unseen;
 mod workers;
 
 pub use archive::ResultEdit;
@@ -49,6 +50,7 @@ pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use undecided::Undecided;
+pub use unseen::Unseen;
 pub(crate) use workers::RecordedWorker;
 
 use hermes_store::rusqlite::Connection;

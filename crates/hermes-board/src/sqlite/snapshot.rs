@@ -11,6 +11,7 @@ use regex::Regex;
 
 use crate::Result;
 use crate::model::{Object, Outcome, RunId, TaskId, WorkerIdentity};
+use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::failure::{STREAK_LOOK, streak_of};
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
@@ -38,10 +39,18 @@ macro_rules! candidate_columns {
 /// A card and whether it can have a history.
 type Found = (Candidate, bool);
 
+impl SqliteBoard {
+    /// The board without the other cards that wait for a worker.
+    pub(crate) fn snapshot_of(&self, id: &TaskId, failure_limit: i64) -> Result<Snapshot> {
+        self.read(|tx| tx.snapshot(failure_limit, Some(id)))
+    }
+}
+
 impl Transaction<'_> {
-    pub(super) fn snapshot(&self, failure_limit: i64) -> Result<Snapshot> {
-        let mut ready = self.waiting_for_worker("ready")?;
-        let mut review = self.waiting_for_worker("review")?;
+    /// The board; of the cards that wait for a worker all, or this one.
+    pub(super) fn snapshot(&self, failure_limit: i64, only: Option<&TaskId>) -> Result<Snapshot> {
+        let mut ready = self.waiting_for_worker("ready", only)?;
+        let mut review = self.waiting_for_worker("review", only)?;
         let mut running = self.running()?;
         let mut promotable = self.promotable(failure_limit)?;
         let mut due = self.due()?;
@@ -80,7 +89,19 @@ impl Transaction<'_> {
         })
     }
 
-    fn waiting_for_worker(&self, status: &str) -> Result<Vec<Found>> {
+    fn waiting_for_worker(&self, status: &str, only: Option<&TaskId>) -> Result<Vec<Found>> {
+        if let Some(id) = only {
+            return self.all(
+                concat!(
+                    "SELECT ",
+                    candidate_columns!(),
+                    " FROM tasks t WHERE t.id = ?3 AND t.status = ?1 \
+                     AND (t.claim_lock IS NULL OR t.claim_expires < ?2)"
+                ),
+                params![status, self.now, id.as_str()],
+                |row| candidate(&mut Cells::new(row)),
+            );
+        }
         self.all(
             concat!(
                 "SELECT ",

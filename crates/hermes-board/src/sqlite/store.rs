@@ -71,7 +71,7 @@ impl BoardStore for SqliteBoard {
     }
 
     fn snapshot(&self, failure_limit: i64) -> Result<Snapshot> {
-        self.read(|tx| tx.snapshot(failure_limit))
+        self.read(|tx| tx.snapshot(failure_limit, None))
     }
 
     fn task(&self, id: &TaskId) -> Result<Option<Task>> {

@@ -1,7 +1,7 @@
 //! Out of triage, swarms, and chats that follow cards.
 
 use hermes_board::model::{SkillList, Status};
-use hermes_board::store::{NewTask, StartIn};
+use hermes_board::store::{Applied, NewTask, StartIn};
 use hermes_board::{
     ChatAddress, Decomposition, Error, ListQuery, NewSubscription, NewSwarm, PlannedChild,
     Specification, SwarmRole, SwarmWorker,
@@ -236,4 +236,46 @@ fn a_subscription_begins_with_the_latest_event() {
         board.unsubscribe(&id, &chat),
         Err(Error::UnknownSubscription { .. })
     ));
+}
+
+#[test]
+fn a_follower_is_told_once_and_a_mark_moves_only_from_where_it_was_read() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let (id, log) = (file(&mut board, &card("x")), file(&mut board, &card("log")));
+    let chat = |chat_id: &str| NewSubscription {
+        chat: ChatAddress {
+            platform: "local".to_owned(),
+            chat_id: chat_id.to_owned(),
+            thread_id: String::new(),
+        },
+        user_id: None,
+        notifier_profile: None,
+    };
+    board.subscribe(&id, &chat("a")).unwrap();
+    assert_eq!(board.unseen().unwrap(), []);
+    claim(&mut board, &id);
+    // Nobody has to hear of that.
+    assert_eq!(board.unseen().unwrap(), []);
+    complete(&mut board, &id);
+    let unseen = board.unseen().unwrap();
+    let kinds: Vec<&str> = unseen[0]
+        .events
+        .iter()
+        .map(|one| one.kind.as_str())
+        .collect();
+    assert_eq!((unseen.len(), kinds), (1, vec!["completed"]));
+    // A card that is gone changes nothing.
+    let gone = board.comment_seen(&unseen[0], &"t_none".into(), "n", "text");
+    assert!(matches!(gone, Err(Error::UnknownTask { .. })));
+    assert_eq!(board.unseen().unwrap(), unseen);
+    let told = board.comment_seen(&unseen[0], &log, "n", "text").unwrap();
+    assert_eq!(told, Applied::Yes);
+    assert_eq!(board.comments(&log).unwrap().len(), 1);
+    // The card is done: the subscription has ended, and a second notifier finds out.
+    assert_eq!(board.subscriptions(None).unwrap(), []);
+    assert_eq!(board.mark_seen(&unseen[0]).unwrap(), Applied::LostRace);
+    let again = board.comment_seen(&unseen[0], &log, "n", "text").unwrap();
+    assert_eq!(again, Applied::LostRace);
+    assert_eq!(board.comments(&log).unwrap().len(), 1);
 }

@@ -1,6 +1,5 @@
 //! The dispatcher of all boards, in the one gateway of an installation that holds the lock for it.
 
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use hermes_fs::FileLock;
 use hermes_runtime::{Context, kanban_settings};
 
 use crate::dispatch_loop::{DispatchLoop, DispatchObserver, Steering, described_limits};
+use crate::reports::Reports;
 use crate::service::{HostedService, ServiceError, ServiceHost};
 
 /// How often a dispatcher that stands by looks whether the other one is gone: nothing tells.
@@ -24,8 +24,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 pub struct BoardDispatcher {
     /// Kept when the service is started again: it is the parent of its workers.
     dispatch: Option<DispatchLoop>,
-    /// The last message about each board that cannot be used.
-    reported: HashMap<String, String>,
+    /// About boards that cannot be used.
+    reports: Reports,
 }
 
 impl HostedService for BoardDispatcher {
@@ -94,7 +94,7 @@ impl BoardDispatcher {
         };
         let mut observer = LogObserver {
             host,
-            reported: &mut self.reported,
+            reports: &mut self.reports,
         };
         let left = dispatch.run(&steering, &mut observer);
         if let Ok(left) = left {
@@ -115,18 +115,7 @@ impl BoardDispatcher {
 /// Writes to the log; what boards and cards did is in their events.
 struct LogObserver<'a> {
     host: &'a ServiceHost,
-    reported: &'a mut HashMap<String, String>,
-}
-
-impl LogObserver<'_> {
-    /// The same problem is logged once.
-    fn complain(&mut self, what: String, error: &hermes_board::Error) {
-        let message = error.to_string();
-        if self.reported.get(&what) != Some(&message) {
-            tracing::warn!("{what}: {message}");
-            self.reported.insert(what, message);
-        }
-    }
+    reports: &'a mut Reports,
 }
 
 impl DispatchObserver for LogObserver<'_> {
@@ -139,12 +128,8 @@ impl DispatchObserver for LogObserver<'_> {
             problem.key().is_some_and(|key| key.starts_with("kanban"))
         });
         for problem in of_board {
-            let key = problem.key().unwrap_or_default().to_owned();
-            let message = problem.to_string();
-            if self.reported.get(&key) != Some(&message) {
-                tracing::warn!("{message}");
-                self.reported.insert(key, message);
-            }
+            let key = problem.key().unwrap_or_default();
+            self.reports.warn(key, problem.to_string());
         }
         Ok(())
     }
@@ -158,18 +143,18 @@ impl DispatchObserver for LogObserver<'_> {
         let rows = match round {
             Ok(rows) => rows,
             Err(error) => {
-                self.complain("the list of boards".to_owned(), &error);
+                self.reports.complain("the list of boards", &error);
                 return Ok(());
             }
         };
-        self.reported.remove("the list of boards");
+        self.reports.settled("the list of boards");
         for row in rows {
             let board = format!("board {}", row.slug);
             match row.outcome {
                 TickOutcome::Ticked(_) => {
-                    self.reported.remove(&board);
+                    self.reports.settled(&board);
                 }
-                TickOutcome::Failed(error) => self.complain(board, &error),
+                TickOutcome::Failed(error) => self.reports.complain(&board, &error),
                 TickOutcome::Skipped => {}
             }
         }

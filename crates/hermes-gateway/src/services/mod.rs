@@ -2,12 +2,14 @@
 
 mod dispatcher;
 mod memory_log;
+mod notifier;
 mod scheduler;
 mod settings_watch;
 mod sweeps;
 
 pub use dispatcher::BoardDispatcher;
 pub use memory_log::MemoryLog;
+pub use notifier::BoardNotifier;
 pub use scheduler::CronScheduler;
 pub use settings_watch::SettingsWatch;
 pub use sweeps::Sweeps;

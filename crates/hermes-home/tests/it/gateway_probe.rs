@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use hermes_fs::{FileLock, LockOptions};
-use hermes_home::gateway_pid;
+use hermes_home::{gateway_pid, recorded_gateway};
 use hermes_proc::start_time_of;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -20,7 +20,12 @@ pub(crate) struct FakeHermes {
 impl FakeHermes {
     /// Starts `hermes <words>` with `HERMES_HOME` set to `home`.
     pub(crate) fn start(test: &TestRoot, words: &[&str], home: &Path) -> Self {
-        let program = test.path("fake/hermes");
+        Self::start_as("hermes", test, words, home)
+    }
+
+    /// The same with a program of this name.
+    fn start_as(name: &str, test: &TestRoot, words: &[&str], home: &Path) -> Self {
+        let program = test.path("fake").join(name);
         if !program.exists() {
             write(&program, "#!/bin/sh\necho ready\nread line\n");
             set_mode(&program, 0o755);
@@ -117,6 +122,38 @@ fn records_of_someone_else_do_not_count() {
         write(&home.join("gateway.pid"), &record);
         assert_eq!(gateway_pid(&home), None, "{record}");
     }
+}
+
+#[test]
+fn a_gateway_is_known_by_an_exact_record_whatever_its_program_is_called() {
+    let test = TestRoot::new();
+    let home = test.root();
+    let gateway = FakeHermes::start_as("agent-host", &test, &["gateway", "run"], &home);
+    let (pid, start) = (gateway.pid(), gateway.start_time());
+    let exact = json!({
+        "pid": pid, "start_time": start, "kind": "hermes-gateway", "gateway_state": "running",
+    });
+    let vague = json!({"pid": pid, "start_time": start, "gateway_state": "running"});
+    // By the lock and the pid file, by the pid file alone, and by the state file.
+    let lock = hold(&home);
+    for (record, found) in [(&exact, Some(pid)), (&vague, None)] {
+        write(&home.join("gateway.pid"), &record.to_string());
+        assert_eq!(gateway_pid(&home), found, "{record}");
+        assert_eq!(recorded_gateway(&home), found, "{record}");
+    }
+    drop(lock);
+    std::fs::remove_file(home.join("gateway.lock")).unwrap();
+    std::fs::remove_file(home.join("gateway.pid")).unwrap();
+    for (record, found) in [(&exact, Some(pid)), (&vague, None)] {
+        write(&home.join("gateway_state.json"), &record.to_string());
+        assert_eq!(gateway_pid(&home), found, "{record}");
+        assert_eq!(recorded_gateway(&home), found, "{record}");
+    }
+    // The state of another home that was copied.
+    let copy = test.profile("coder");
+    std::fs::create_dir_all(&copy).unwrap();
+    write(&copy.join("gateway_state.json"), &exact.to_string());
+    assert_eq!(gateway_pid(&copy), None);
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod bad_input;
 mod commands;
 mod drain;
 mod instance;
+mod memory;
+mod notifier;
 mod post;
 mod readiness;
 mod signals;

@@ -169,3 +169,22 @@ fn why_explains_every_card() {
         Err(Error::UnknownTask { .. })
     ));
 }
+
+#[test]
+fn what_is_said_of_one_card_is_what_the_whole_plan_says() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let first = yard.file(&mut store, "exec sleep 300");
+    let second = yard.file(&mut store, "exec sleep 300");
+    let child = file(&mut store, &crate::below(&[&first]));
+    let nobody = file(&mut store, &crate::card("for nobody"));
+    for id in [&first, &second, &child, &nobody] {
+        let whole = yard.dispatcher.preview(&store).unwrap();
+        let own = yard.dispatcher.preview_card(&store, id).unwrap();
+        assert_eq!(own.why(id), whole.why(id), "{id}");
+    }
+    // The others that wait are not looked at.
+    let own = yard.dispatcher.preview_card(&store, &second).unwrap();
+    assert_eq!(own.why(&first), []);
+    assert_eq!(own.why(&second).len(), 1);
+}

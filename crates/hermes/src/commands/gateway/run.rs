@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use hermes_config::vars;
 use hermes_gateway::{
-    BoardDispatcher, CronScheduler, Gateway, GatewayOptions, HostedService, MemoryLog,
-    SettingsWatch, StartError, Sweeps,
+    BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
+    MemoryLog, SettingsWatch, StartError, Sweeps,
 };
 use hermes_telemetry::{Level, LogMode};
 
@@ -68,6 +68,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Box::new(ApiService),
         Box::new(SettingsWatch::default()),
         Box::new(BoardDispatcher::default()),
+        Box::new(BoardNotifier::default()),
         Box::new(CronScheduler),
         Box::new(Sweeps),
         Box::new(MemoryLog),

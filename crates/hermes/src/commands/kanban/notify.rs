@@ -1,6 +1,6 @@
 //! `hermes kanban notify-subscribe`, `notify-list` and `notify-unsubscribe`: chats that follow cards.
 
-use hermes_board::model::TaskId;
+use hermes_board::model::{Follower, TaskId};
 use hermes_board::{ChatAddress, NewSubscription};
 use hermes_home::ProfileName;
 
@@ -11,10 +11,10 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 struct ChatArgs {
-    /// Platform of the chat
+    /// `local` for a file of notices, `board` for comments on a card, or the platform of a chat
     #[arg(long, value_name = "NAME")]
     platform: String,
-    /// The chat on that platform
+    /// Name of the file, the card to comment on, or the chat
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     chat_id: String,
     /// Thread in the chat
@@ -79,8 +79,22 @@ pub(super) fn subscribe(args: &SubscribeArgs, kanban: &Kanban<'_>) -> Result<()>
         user_id: args.user_id.clone(),
         notifier_profile: args.notifier_profile.clone().or_else(current),
     };
+    let follower = Follower::of(&new.chat.platform, &new.chat.chat_id)?;
+    if let Follower::Card(card) = &follower {
+        if *card == args.id {
+            return Err(usage("a card cannot follow itself"));
+        }
+        session.task(card)?;
+    }
     session.store.subscribe(&args.id, &new)?;
-    kanban.line(format!("Subscribed {} to {}", shown(&new.chat), args.id))
+    kanban.line(format!("Subscribed {} to {}", shown(&new.chat), args.id))?;
+    if follower == Follower::Chat {
+        kanban.note(format!(
+            "No gateway is connected to {} yet; notices wait until one is.",
+            one_line(&new.chat.platform, NAME)
+        ))?;
+    }
+    Ok(())
 }
 
 pub(super) fn list(args: &ListArgs, kanban: &Kanban<'_>) -> Result<()> {

@@ -90,7 +90,7 @@ pub(super) fn text(
     let plan = match card.task.task.status() {
         Status::Ready | Status::Review => session
             .dispatcher(&DispatchFlags::default())
-            .preview(&session.store)?,
+            .preview_card(&session.store, id)?,
         _ => Plan::default(),
     };
     let thresholds = &session.settings.thresholds;

@@ -1,0 +1,108 @@
+//! Memory that a process that runs for months gives back while it rests.
+
+/// Gives back what nothing needs at the moment: blocks of the allocator that are free, and pages of
+/// the program and its libraries, which the kernel keeps in its cache and maps again when they are
+/// used. The start of a program alone touches most of its code, and would be counted for ever.
+pub fn give_back_idle_memory() {
+    #[cfg(target_os = "linux")]
+    linux::unmap_program();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    linux::trim_allocator();
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::{c_int, c_void};
+
+    /// Unmaps what was never written to: code and constants.
+    #[expect(unsafe_code, reason = "the loader has no safe interface")]
+    pub(super) fn unmap_program() {
+        // SAFETY: the callback keeps to what the loader promises.
+        unsafe {
+            libc::dl_iterate_phdr(Some(unmap_object), std::ptr::null_mut());
+        }
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "the allocator has no safe interface")]
+    pub(super) fn trim_allocator() {
+        // SAFETY: takes a number.
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+
+    /// Unmaps one object: the program, a library.
+    #[expect(unsafe_code, reason = "reads the tables of the loader")]
+    unsafe extern "C" fn unmap_object(
+        object: *mut libc::dl_phdr_info,
+        _size: usize,
+        _data: *mut c_void,
+    ) -> c_int {
+        let page = rustix::param::page_size();
+        // SAFETY: the loader passes a table that is valid during the call, with as many entries as it
+        // says.
+        let (base, entries) = unsafe {
+            let object = &*object;
+            let count = usize::from(object.dlpi_phnum);
+            let entries: &[libc::Elf64_Phdr] = if object.dlpi_phdr.is_null() {
+                &[]
+            } else {
+                std::slice::from_raw_parts(object.dlpi_phdr, count)
+            };
+            (object.dlpi_addr, entries)
+        };
+        for entry in entries {
+            // What can be written has been: the loader has put addresses there.
+            if entry.p_type != libc::PT_LOAD || entry.p_flags & libc::PF_W != 0 {
+                continue;
+            }
+            let (Ok(begin), Ok(length)) = (
+                usize::try_from(base.wrapping_add(entry.p_vaddr)),
+                usize::try_from(entry.p_memsz),
+            ) else {
+                continue;
+            };
+            let first = begin - begin % page;
+            let length = begin + length - first;
+            // SAFETY: the pages belong to a file and were never written to, so that the kernel has
+            // the same content for the next access. Fails for what is no file, which stays as it is.
+            unsafe {
+                libc::madvise(
+                    std::ptr::without_provenance_mut(first),
+                    length,
+                    libc::MADV_DONTNEED,
+                );
+            }
+        }
+        0
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "tests read files directly")]
+mod tests {
+    use super::*;
+
+    /// Kilobytes of files that are mapped.
+    fn mapped() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssFile:"));
+        let number = line.unwrap().split_whitespace().next().unwrap();
+        number.parse().unwrap()
+    }
+
+    #[test]
+    fn pages_of_the_program_are_given_back_and_come_again() {
+        let table: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+        let before = mapped();
+        give_back_idle_memory();
+        let after = mapped();
+        assert!(after < before / 2, "{before} kB, then {after} kB");
+        // Code that ran before runs again, with the constants it had.
+        let again: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+        assert_eq!(table, again);
+    }
+}
