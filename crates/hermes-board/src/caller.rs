@@ -220,6 +220,10 @@ fn card_in_arguments(words: &[OsString]) -> Option<OwnCard> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BoardOptions;
+    use crate::boards::{Board, BoardSlug};
+    use crate::model::WorkerIdentity;
+    use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
     use pretty_assertions::assert_eq;
 
     fn worker(task: &str) -> Caller {
@@ -251,6 +255,52 @@ mod tests {
         }
         assert!(Caller::Agent.must_be_person("remove checks").is_err());
         assert!(Caller::Person.must_be_person("remove checks").is_ok());
+    }
+
+    /// A worker of a program that takes its card another way has no arguments that name it, and its
+    /// shell can state any card or none: what the board has recorded counts.
+    #[test]
+    fn recorded_worker_is_known_whatever_its_variables_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let board = Board::below(dir.path(), &BoardSlug::default_board());
+        let mut board = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+        let mut claimed = |title: &str| {
+            let task = board.create(&NewTask::titled(title)).unwrap().task.id;
+            let request = ClaimRequest {
+                task: task.clone(),
+                lock: "h:1".to_owned(),
+                ttl_seconds: 900,
+                from: ClaimFrom::Ready,
+                dispatcher: None,
+            };
+            match board.claim(&request).unwrap() {
+                ClaimOutcome::Claimed(claimed) => (task, claimed.run),
+                other => panic!("{other:?}"),
+            }
+        };
+        let ((own, run), (other, _)) = (claimed("own"), claimed("other"));
+        let variables = [("HERMES_KANBAN_TASK", other.as_str())];
+        let forged = CallerFacts::of_command(&Environment::from_pairs(variables));
+        let space = ProcessSpace::own();
+        let this = hermes_proc::identity_of(std::process::id()).unwrap();
+        let mut recorded = space.record(&this);
+        let record = |board: &mut SqliteBoard, identity: &WorkerIdentity| {
+            let applied = board.record_spawned(&own, run, this.pid, Some(identity));
+            assert_eq!(applied.unwrap(), Applied::Yes);
+        };
+        record(&mut board, &recorded);
+        let worker = Caller::Worker(OwnCard {
+            task: own.clone(),
+            run: Some(run),
+        });
+        for facts in [CallerFacts::default(), forged] {
+            assert_eq!(Caller::find(&facts, Some(&board)).unwrap(), worker);
+        }
+        // A process that has the number of a worker that ended.
+        recorded.start += 1;
+        record(&mut board, &recorded);
+        let found = Caller::find(&CallerFacts::default(), Some(&board)).unwrap();
+        assert_eq!(found, Caller::Person);
     }
 
     #[test]

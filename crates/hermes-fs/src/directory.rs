@@ -6,6 +6,7 @@
 //! named by more than the kernel checks in the same call: no link is followed, and nothing outside is
 //! reached.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -89,6 +90,11 @@ impl Directory {
 
     /// Everything in it, sorted by name.
     pub fn entries(&self) -> Result<Vec<Entry>> {
+        self.entries_named(|_| true)
+    }
+
+    /// The entries with names that are wanted, sorted by name. Others cost next to nothing.
+    pub fn entries_named(&self, wanted: impl Fn(&OsStr) -> bool) -> Result<Vec<Entry>> {
         let failed = |errno: Errno| Error::io("list", &self.path)(errno.into());
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.descriptor).map_err(failed)? {
@@ -97,7 +103,11 @@ impl Directory {
             if matches!(name, b"." | b"..") {
                 continue;
             }
-            let name = std::ffi::OsStr::from_bytes(name).to_owned();
+            let name = OsStr::from_bytes(name);
+            if !wanted(name) {
+                continue;
+            }
+            let name = name.to_owned();
             let kind = match entry.file_type() {
                 FileType::RegularFile => Kind::File,
                 FileType::Directory => Kind::Dir,
@@ -113,6 +123,7 @@ impl Directory {
                 path: self.path.join(&name),
                 name,
                 kind,
+                inode: entry.ino(),
             });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));

@@ -35,6 +35,8 @@ pub struct Entry {
     pub name: OsString,
     pub path: PathBuf,
     pub kind: Kind,
+    /// The number of what it names, on the file system of the directory.
+    pub inode: u64,
 }
 
 /// Gets a path below the root of a walk and what is there.

@@ -21,6 +21,7 @@ mod remove;
 mod room;
 mod staging;
 mod tar_member;
+mod version;
 mod walk;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
@@ -44,4 +45,5 @@ pub use remove::remove_tree;
 pub use room::{DiskSpace, disk_space, room_in};
 pub use staging::Staging;
 pub use tar_member::{TarExtensions, TarKind, TarMember};
-pub use walk::{read_dir, walk};
+pub use version::{Version, version};
+pub use walk::{read_dir, read_dir_named, walk};

@@ -1,5 +1,6 @@
 //! Directory listings and walks by path, in a stable order.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::entry::Visit;
@@ -8,6 +9,11 @@ use crate::{Directory, Entry, Result};
 /// Lists a directory, sorted by name, so that every walk of ours is repeatable.
 pub fn read_dir(path: &Path) -> Result<Vec<Entry>> {
     Directory::open(path)?.entries()
+}
+
+/// The entries of a directory with names that are wanted, sorted by name.
+pub fn read_dir_named(path: &Path, wanted: impl Fn(&OsStr) -> bool) -> Result<Vec<Entry>> {
+    Directory::open(path)?.entries_named(wanted)
 }
 
 /// Goes through everything below `root`, a directory before what is in it, sorted by name within

@@ -6,16 +6,10 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use hermes_fs::Entry;
-
-/// Times of files go by a clock that ticks every few milliseconds. What changed within this time
-/// before the look may change once more and keep its time.
-const SETTLED: Duration = Duration::from_millis(100);
+use hermes_fs::{Entry, Version, version};
 
 /// Which names of a directory matter.
 pub(super) type Wanted = fn(&str) -> bool;
@@ -43,9 +37,6 @@ struct Directory {
     entries: BTreeMap<PathBuf, bool>,
     lists: Vec<(Wanted, Vec<PathBuf>)>,
 }
-
-/// A directory between two changes of it; the outer `None` is a directory that is missing.
-type Version = Option<(u64, u64, i64, i64)>;
 
 impl Look {
     /// Whether there is such an entry, also one that leads nowhere.
@@ -158,35 +149,10 @@ impl Directory {
 }
 
 fn listed(directory: &Path, wanted: Wanted) -> Vec<Entry> {
-    let mut entries = hermes_fs::read_dir(directory).unwrap_or_default();
-    entries.retain(|entry| wanted(&entry.name.to_string_lossy()));
-    entries
+    hermes_fs::read_dir_named(directory, |name| wanted(&name.to_string_lossy())).unwrap_or_default()
 }
 
 fn target(path: &Path) -> Option<(u64, u64)> {
     let found = hermes_fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
-}
-
-fn version(path: &Path) -> Option<Version> {
-    match hermes_fs::metadata(path) {
-        Err(_) => Some(None),
-        Ok(found) if is_fresh(&found) => None,
-        Ok(found) => Some(Some((
-            found.dev(),
-            found.ino(),
-            found.ctime(),
-            found.ctime_nsec(),
-        ))),
-    }
-}
-
-fn is_fresh(found: &Metadata) -> bool {
-    let seconds = u64::try_from(found.ctime()).unwrap_or_default();
-    let nanoseconds = u32::try_from(found.ctime_nsec()).unwrap_or_default();
-    let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds);
-    // A change in the future, after the clock was set back, is fresh as well.
-    SystemTime::now()
-        .duration_since(changed)
-        .map_or(true, |age| age < SETTLED)
 }

@@ -40,7 +40,7 @@ impl Sandbox {
     /// of the system, or zero.
     #[expect(unsafe_code, reason = "system calls without a safe interface")]
     pub(crate) unsafe fn enter_namespaces(&self) -> c_int {
-        let Some(namespaces) = &self.namespaces else {
+        let Some(namespaces) = &self.confinement.namespaces else {
             return 0;
         };
         // SAFETY: system calls on descriptors that the parent keeps.
@@ -71,18 +71,19 @@ impl Sandbox {
             if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, NONE, NONE, NONE) < 0 {
                 return errno();
             }
-            if let Some(ruleset) = &self.ruleset
+            if let Some(ruleset) = &self.confinement.ruleset
                 && libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0_u32) < 0
             {
                 return errno();
             }
-            for filter in &self.filters {
+            let filters = &self.confinement.filters;
+            for filter in &filters.installed {
                 let program = program_of(filter);
                 if install(&program, 0) < 0 {
                     return errno();
                 }
             }
-            if let (Some(filter), Some(report)) = (&self.reported, report) {
+            if let (Some(filter), Some(report)) = (&filters.reported, report) {
                 let program = program_of(filter);
                 let listener = install(&program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
                 if listener < 0 {

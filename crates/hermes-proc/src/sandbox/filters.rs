@@ -101,10 +101,10 @@ const ARCHITECTURE: TargetArch = TargetArch::aarch64;
 
 /// The filters of every sandbox, and that of its network.
 pub(super) fn filters(network: Network) -> io::Result<Vec<BpfProgram>> {
-    let mut filters = vec![
-        compiled(denied().map_err(io::Error::other)?, libc::EPERM)?,
-        not_there(),
-    ];
+    let mut filters = vec![not_there_or(by_number(
+        denied().map_err(io::Error::other)?,
+        libc::EPERM,
+    )?)?];
     match network {
         Network::On => {}
         Network::Loopback => {
@@ -121,6 +121,42 @@ pub(super) fn filters(network: Network) -> io::Result<Vec<BpfProgram>> {
         }
     }
     Ok(filters)
+}
+
+/// Calls that one compiled list holds: see [`by_number`].
+const CALLS_TOGETHER: usize = 6;
+
+/// The rules as several short lists, and a jump to the one that the number of a call belongs to.
+///
+/// When a filter is installed the kernel finds out which calls it always allows by following it for
+/// every number there is, and one list of everything made that the longest part of starting a
+/// sandboxed command.
+fn by_number(rules: Rules, error: libc::c_int) -> io::Result<BpfProgram> {
+    let mut lists: Vec<(i64, Rules)> = Vec::new();
+    for (call, rules) in rules {
+        match lists.last_mut() {
+            Some((_, list)) if list.len() < CALLS_TOGETHER => list.insert(call, rules),
+            _ => {
+                lists.push((call, Rules::from([(call, rules)])));
+                None
+            }
+        };
+    }
+    let mut jumps = vec![instruction(LOAD, 0, 0, 0)];
+    let mut bodies: BpfProgram = Vec::new();
+    // The highest numbers come first, so the first list that begins below a number is its own.
+    let count = lists.len();
+    for (place, (first, list)) in lists.into_iter().rev().enumerate() {
+        // Two instructions for every jump that follows, and one for the end.
+        let after = 2 * (count - place - 1) + 1;
+        let distance = u32::try_from(after + bodies.len()).map_err(io::Error::other)?;
+        jumps.push(instruction(JUMP_IF_AT_LEAST, 0, 1, number(first)));
+        jumps.push(instruction(JUMP, 0, 0, distance));
+        bodies.extend(compiled(list, error)?);
+    }
+    jumps.push(instruction(RETURN, 0, 0, ALLOW));
+    jumps.extend(bodies);
+    Ok(jumps)
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -245,8 +281,6 @@ pub(super) fn reported(network: Network) -> Option<BpfProgram> {
     if network != Network::Loopback {
         return None;
     }
-    let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    let number = |call: libc::c_long| u32::try_from(call).unwrap_or(u32::MAX);
     Some(vec![
         instruction(LOAD, 0, 0, 0),
         instruction(JUMP_IF_EQUAL, 2, 0, number(libc::SYS_connect)),
@@ -266,7 +300,9 @@ fn when(
 
 // A filter is a program for the kernel's packet filter. These are its instructions.
 const LOAD: u16 = 0x20;
+const JUMP: u16 = 0x05;
 const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
 const JUMP_IF_SET: u16 = 0x45;
 const RETURN: u16 = 0x06;
 /// `SECCOMP_RET_ALLOW`
@@ -279,18 +315,41 @@ const X32: u32 = 0x4000_0000;
 #[cfg(not(target_arch = "x86_64"))]
 const X32: u32 = 0x8000_0000;
 
+fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+/// A number of a call as filters see it.
+fn number(call: libc::c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
 /// Calls whose arguments lie in memory, where no filter can look at them: they are said not to exist,
-/// and programs use the older ones. Those of the x32 interface bypass every number above.
-fn not_there() -> BpfProgram {
-    let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    let number = |call: libc::c_long| u32::try_from(call).unwrap_or(u32::MAX);
-    vec![
+/// and programs use the older ones. Those of the x32 interface bypass every number above. What calls
+/// of another machine's interface mean is not known; such a program is ended.
+fn not_there_or(others: BpfProgram) -> io::Result<BpfProgram> {
+    let mut program: BpfProgram = SeccompFilter::new(
+        Rules::new(),
+        SeccompAction::Allow,
+        SeccompAction::KillProcess,
+        ARCHITECTURE,
+    )
+    .and_then(TryInto::try_into)
+    .map_err(io::Error::other)?;
+    // It ends with what becomes of calls of this machine's own interface.
+    program.pop();
+    program.extend([
         // The number of the call is the first field.
         instruction(LOAD, 0, 0, 0),
-        instruction(JUMP_IF_SET, 3, 0, X32),
-        instruction(JUMP_IF_EQUAL, 2, 0, number(libc::SYS_clone3)),
-        instruction(JUMP_IF_EQUAL, 1, 0, number(libc::SYS_openat2)),
-        instruction(RETURN, 0, 0, ALLOW),
+        instruction(JUMP_IF_SET, 2, 0, X32),
+        instruction(JUMP_IF_EQUAL, 1, 0, number(libc::SYS_clone3)),
+        instruction(JUMP_IF_EQUAL, 0, 1, number(libc::SYS_openat2)),
         instruction(RETURN, 0, 0, ERROR | libc::ENOSYS.unsigned_abs()),
-    ]
+    ]);
+    program.extend(others);
+    Ok(program)
 }
+
+#[cfg(test)]
+#[path = "filters_tests.rs"]
+mod tests;

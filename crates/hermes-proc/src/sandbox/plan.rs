@@ -1,6 +1,6 @@
 //! What a sandbox allows, as plain data that another process can be told.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -109,11 +109,6 @@ pub(super) const DEVICES: &[&str] = &[
 
 /// Memory shared between processes, by name.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
-
-/// Whether a name is one of those under which a directory shows itself.
-pub(super) fn is_root(path: &Path) -> bool {
-    path.as_os_str() == OsStr::new("/")
-}
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::in_directory(tempfile::tempdir().unwrap())
+    }
+
+    fn in_directory(directory: tempfile::TempDir) -> Self {
         let root = directory.path().canonicalize().unwrap();
         for name in ["work/.git", "home/.ssh", "home/docs"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
@@ -122,13 +125,108 @@ fn a_kernel_without_any_means_is_an_error() {
 fn a_hidden_file_that_is_replaced_stays_unreadable() {
     let world = World::new();
     let sandbox = prepared(&world, KernelSupport::ALL);
-    assert!(sandbox.is_current());
     std::fs::write(world.root.join("home/.netrc.new"), "secret").unwrap();
     let from = world.root.join("home/.netrc.new");
     std::fs::rename(from, world.root.join("home/.netrc")).unwrap();
     let (_, text) = world.run(&sandbox, "cat @/home/.netrc");
     assert!(!text.contains("secret"), "{text}");
     assert!(!sandbox.is_current());
+}
+
+/// A sandbox is renewed while a directory beside it is as busy as a home: each change is either
+/// nothing to it, more to read, or a reason to prepare it anew.
+#[test]
+fn a_sandbox_is_prepared_anew_only_where_it_has_to_be() {
+    for support in ["", "namespaces"] {
+        // Where no other test makes anything.
+        let world = World::in_directory(tempfile::tempdir_in("/var/tmp").unwrap());
+        let home = world.root.join("home");
+        let write = |name: &str, text: &str| std::fs::write(home.join(name), text).unwrap();
+        let rename = |from: &str, to: &str| {
+            std::fs::rename(home.join(from), home.join(to)).unwrap();
+        };
+        let sandbox = prepared(&world, KernelSupport::without(support));
+        let space = |sandbox| world.run(sandbox, "readlink /proc/self/ns/mnt").1;
+        let renewed = |sandbox: &Arc<Sandbox>, plan: &SandboxPlan| {
+            sandbox.renewed(plan).unwrap().map(Arc::new)
+        };
+        let mut plan = world.plan();
+
+        // A file that came and went.
+        write("passing", "x");
+        std::fs::remove_file(home.join("passing")).unwrap();
+        let same = renewed(&sandbox, &plan).unwrap();
+        assert!(same.confines_like(&sandbox));
+
+        // One that came, and one that was replaced.
+        write("new", "one");
+        write("other", "two");
+        rename("other", "docs.txt");
+        assert!(!world.run(&same, "cat @/home/new").0);
+        let more = renewed(&same, &plan).unwrap();
+        assert!(!more.confines_like(&same));
+        assert_eq!(space(&more), space(&sandbox));
+        assert_eq!(
+            world.run(&more, "cat @/home/new @/home/docs.txt").1,
+            "onetwo"
+        );
+        write("other", "three");
+        rename("other", "new");
+        let more = renewed(&more, &plan).unwrap();
+        assert_eq!(world.run(&more, "cat @/home/new").1, "three");
+
+        // A hidden file that was replaced, one that came, one that went.
+        write("other", "secret");
+        rename("other", ".netrc");
+        write(".token", "secret");
+        plan.hidden.push(home.join(".token"));
+        let hiding = renewed(&more, &plan).unwrap();
+        assert!(hiding.confines_like(&more), "{support}");
+        for name in [".netrc", ".token", ".ssh/id"] {
+            let (worked, text) = world.run(&hiding, &format!("cat @/home/{name}"));
+            assert!(!worked && !text.contains("secret"), "{name}: {text}");
+        }
+        assert_eq!(*hiding.plan(), plan);
+        std::fs::remove_file(home.join(".token")).unwrap();
+        plan.hidden.pop();
+        let hiding = renewed(&hiding, &plan).unwrap();
+        assert!(hiding.confines_like(&more));
+
+        // A file that could be read and is hidden now, under its name and under another.
+        plan.hidden.push(home.join("new"));
+        assert!(renewed(&hiding, &plan).is_none());
+        plan.hidden.pop();
+        rename("new", ".netrc");
+        assert!(renewed(&hiding, &plan).is_none());
+        write("fresh", "x");
+        rename("fresh", ".netrc");
+        assert!(renewed(&hiding, &plan).is_some());
+
+        // What only a mount can cover: below a writable directory, a directory, a socket.
+        for (name, make) in [
+            (
+                "work/key",
+                (|path| std::fs::write(path, "x").unwrap()) as fn(PathBuf),
+            ),
+            ("home/.aws", |path| std::fs::create_dir(path).unwrap()),
+            ("home/.sock", |path| {
+                drop(std::os::unix::net::UnixListener::bind(path).unwrap())
+            }),
+        ] {
+            make(world.root.join(name));
+            plan.hidden.push(world.root.join(name));
+            assert!(renewed(&hiding, &plan).is_none(), "{support}: {name}");
+            plan.hidden.pop();
+        }
+        // Not hidden any more, and another directory to write in.
+        plan.hidden.pop();
+        assert!(renewed(&hiding, &plan).is_none());
+        let plan = world.plan();
+        assert!(renewed(&hiding, &plan).is_some());
+        std::fs::rename(world.root.join("work"), world.root.join("old")).unwrap();
+        std::fs::create_dir(world.root.join("work")).unwrap();
+        assert!(renewed(&hiding, &plan).is_none());
+    }
 }
 
 fn read(path: &Path) -> String {

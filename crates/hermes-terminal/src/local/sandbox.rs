@@ -98,6 +98,16 @@ impl LocalSandbox {
         {
             return Ok(Arc::clone(prepared));
         }
+        let renewed = state.prepared.take().and_then(|earlier| {
+            let renewed = earlier.renewed(&plan);
+            renewed.unwrap_or_else(|error| {
+                tracing::debug!(%error, "the sandbox is prepared anew");
+                None
+            })
+        });
+        if let Some(renewed) = renewed {
+            return Ok(Arc::clone(state.prepared.insert(Arc::new(renewed))));
+        }
         for directory in &create {
             // One that cannot be made cannot be made by the command either.
             if let Err(error) = hermes_fs::create_dir_all(directory, 0o755) {
