@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use crate::host::ApiHost;
 use crate::http::{ApiError, AuthFailures};
 use crate::idempotency::RepeatedRequests;
+use crate::ledger::TurnLedger;
 use crate::metrics::{Gauges, Metrics};
 use crate::responses::ResponseStore;
 use crate::routes;
@@ -30,6 +31,7 @@ pub(crate) struct App {
     pub(crate) turns: Turns,
     pub(crate) repeated: RepeatedRequests,
     pub(crate) responses: ResponseStore,
+    pub(crate) ledger: Arc<TurnLedger>,
     pub(crate) runs: RunRegistry,
     router: TowerToHyperService<Router>,
 }
@@ -37,11 +39,18 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(settings: ApiSettings, host: Arc<dyn ApiHost>) -> Arc<Self> {
         let metrics = Arc::new(Metrics::new());
+        let ledger = Arc::new(TurnLedger::new());
         Arc::new(Self {
-            turns: Turns::new(&settings, Arc::clone(&host), Arc::clone(&metrics)),
+            turns: Turns::new(
+                &settings,
+                Arc::clone(&host),
+                Arc::clone(&metrics),
+                Arc::clone(&ledger),
+            ),
+            ledger,
             failures: AuthFailures::default(),
             repeated: RepeatedRequests::default(),
-            responses: ResponseStore::default(),
+            responses: ResponseStore::new(),
             runs: RunRegistry::default(),
             router: TowerToHyperService::new(routes::router()),
             metrics,

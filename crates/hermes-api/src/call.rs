@@ -16,6 +16,7 @@ use crate::http::{self, ApiError};
 const MOST_ID: usize = 256;
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("x-hermes-session-id");
+pub(crate) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(crate) const SESSION_KEY: HeaderName = HeaderName::from_static("x-hermes-session-key");
 
 /// The result of an endpoint.
@@ -80,6 +81,17 @@ impl Call {
             Some(key) if !is_plain(&key) => {
                 Err(ApiError::bad_request("the session key is not usable")
                     .code("invalid_session_key"))
+            }
+            key => Ok(key),
+        }
+    }
+
+    /// The key of a request that may be sent again.
+    pub(crate) fn idempotency_key(&self) -> Result<Option<String>, ApiError> {
+        match self.header(&IDEMPOTENCY) {
+            Some(key) if !is_plain(&key) => {
+                let message = format!("the idempotency key has more than {MOST_ID} characters");
+                Err(ApiError::bad_request(message).code("invalid_idempotency_key"))
             }
             key => Ok(key),
         }

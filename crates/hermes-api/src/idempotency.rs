@@ -1,45 +1,34 @@
-//! `Idempotency-Key`: a request that is sent again gets the first answer; one that is sent twice at
-//! once is done once.
+//! `Idempotency-Key`: a request that is sent again gets the first answer, one that is sent twice at once
+//! is done once, and one whose turn was cut off by a restart goes on where it was.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Body;
 use axum::response::Response;
-use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::header::HeaderMap;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OnceCell;
+use tokio::sync::watch;
 
+use crate::app::{App, off_loop};
 use crate::call::Answered;
 use crate::http::ApiError;
+use crate::ledger::{KeptAnswer, Recalled, TurnEntry};
+use crate::runs;
 
-const KEPT: Duration = Duration::from_secs(300);
-const MOST: usize = 1_000;
-/// Bytes of all answers together.
-const MOST_BYTES: usize = 8 << 20;
+type Outcome = Option<Result<KeptAnswer, ApiError>>;
 
-/// A good answer, to be given again.
-#[derive(Debug, Clone)]
-struct KeptAnswer {
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-#[derive(Debug)]
-struct Entry {
-    fingerprint: [u8; 32],
-    begun: Instant,
-    answer: Arc<OnceCell<KeptAnswer>>,
-}
-
-/// The requests of the last minutes that carried a key.
-#[derive(Debug, Default)]
+/// The requests with a key that are being answered.
+#[derive(Default)]
 pub(crate) struct RepeatedRequests {
-    entries: Mutex<HashMap<String, Entry>>,
+    open: Mutex<HashMap<String, ([u8; 32], watch::Receiver<Outcome>)>>,
+}
+
+impl RepeatedRequests {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, ([u8; 32], watch::Receiver<Outcome>)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What of a request makes it the same request.
@@ -49,61 +38,117 @@ pub(crate) fn fingerprint(body: &Map<String, Value>, fields: &[&str]) -> [u8; 32
     Sha256::digest(&text).into()
 }
 
-impl RepeatedRequests {
-    /// The answer of the first request with this key; `work` gives it if this is the first one.
-    /// Failures are not kept.
-    pub(crate) async fn once(
-        &self,
-        key: &str,
-        fingerprint: [u8; 32],
-        work: impl Future<Output = Answered>,
-    ) -> Answered {
-        let cell = self.entry(key, fingerprint);
-        let kept = cell
-            .get_or_try_init(|| async {
-                let response = work.await?;
-                let (parts, body) = response.into_parts();
-                let body = body
-                    .collect()
-                    .await
-                    .map_err(|error| ApiError::internal(error.to_string()))?;
-                Ok::<_, ApiError>(KeptAnswer {
-                    headers: parts.headers,
-                    body: body.to_bytes(),
-                })
-            })
-            .await?;
-        let mut response = Response::new(Body::from(kept.body.clone()));
-        *response.headers_mut() = kept.headers.clone();
-        Ok(response)
-    }
+/// The answer of the first request with this key; `work` gives it if this is the first one. It goes on
+/// when the client has gone: whoever sends a key means to ask again. Failures are not kept.
+pub(crate) async fn once<W>(
+    app: &Arc<App>,
+    key: &str,
+    fingerprint: [u8; 32],
+    entry: TurnEntry,
+    work: impl FnOnce(TurnEntry) -> W + Send + 'static,
+) -> Answered
+where
+    W: Future<Output = Answered> + Send,
+{
+    let mut receiver = {
+        let mut open = app.repeated.open();
+        match open.get(key) {
+            Some((known, receiver)) if *known == fingerprint => receiver.clone(),
+            _ => {
+                let (sender, receiver) = watch::channel(None);
+                open.insert(key.to_owned(), (fingerprint, receiver.clone()));
+                let (app, key) = (Arc::clone(app), key.to_owned());
+                tokio::spawn(async move {
+                    let outcome = first(&app, &key, fingerprint, entry, work).await;
+                    sender.send_replace(Some(outcome));
+                    let mut open = app.repeated.open();
+                    if open
+                        .get(&key)
+                        .is_some_and(|(_, own)| own.same_channel(&sender.subscribe()))
+                    {
+                        open.remove(&key);
+                    }
+                });
+                receiver
+            }
+        }
+    };
+    let told = receiver.wait_for(Option::is_some).await;
+    let told = told.ok().and_then(|told| told.clone());
+    let lost = || ApiError::internal("the request was lost; the log has the reason");
+    let kept = told.unwrap_or_else(|| Err(lost()))?;
+    let mut response = Response::new(Body::from(kept.body));
+    *response.status_mut() = kept.status;
+    *response.headers_mut() = kept.headers;
+    Ok(response)
+}
 
-    fn entry(&self, key: &str, fingerprint: [u8; 32]) -> Arc<OnceCell<KeptAnswer>> {
-        let now = Instant::now();
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.retain(|_, entry| now.duration_since(entry.begun) < KEPT);
-        if let Some(known) = entries.get(key)
-            && known.fingerprint == fingerprint
-        {
-            return Arc::clone(&known.answer);
-        }
-        let size = |entry: &Entry| entry.answer.get().map_or(0, |answer| answer.body.len());
-        while entries.len() >= MOST || entries.values().map(size).sum::<usize>() > MOST_BYTES {
-            let oldest = entries.iter().min_by_key(|(_, entry)| entry.begun);
-            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
-                break;
-            };
-            entries.remove(&oldest);
-        }
-        let answer = Arc::new(OnceCell::new());
-        entries.insert(
+/// Gives the stored answer, or makes it.
+async fn first<W>(
+    app: &Arc<App>,
+    key: &str,
+    fingerprint: [u8; 32],
+    mut entry: TurnEntry,
+    work: impl FnOnce(TurnEntry) -> W,
+) -> Result<KeptAnswer, ApiError>
+where
+    W: Future<Output = Answered>,
+{
+    let home = app.context().location.home.clone();
+    let recalled = {
+        let (app, home, key, id) = (
+            Arc::clone(app),
+            home.clone(),
             key.to_owned(),
-            Entry {
-                fingerprint,
-                begun: now,
-                answer: Arc::clone(&answer),
-            },
+            entry.id.clone(),
         );
-        answer
+        off_loop(move || app.ledger.recall(&home, &key, &fingerprint, &id)).await?
+    };
+    match recalled {
+        Recalled::Answered(kept) => return Ok(kept),
+        Recalled::Accepted(run) => return kept_answer(runs::accepted(&run)).await,
+        Recalled::Interrupted(earlier) => {
+            entry.id.clone_from(&earlier.id);
+            entry.earlier = Some(*earlier);
+        }
+        Recalled::New => {}
     }
+    entry.is_repeatable = true;
+    let turn = (!entry.is_run()).then(|| entry.id.clone());
+    let answer = match work(entry).await {
+        Ok(response) => kept_answer(response).await,
+        Err(error) => Err(error),
+    };
+    let (ledger, key) = (Arc::clone(&app.ledger), key.to_owned());
+    let kept = answer.clone();
+    off_loop(move || {
+        match &kept {
+            Ok(kept) => ledger.keep_answer(&home, &key, kept)?,
+            // The client may ask again for what the end of the gateway has cut off.
+            Err(error) if error.is_cut_off() => {
+                return match &turn {
+                    Some(turn) => ledger.set_interrupted(&home, turn),
+                    None => Ok(()),
+                };
+            }
+            Err(_) => ledger.release_key(&home, &key),
+        }
+        if let Some(turn) = &turn {
+            ledger.end(&home, turn);
+        }
+        Ok(())
+    })
+    .await?;
+    answer
+}
+
+async fn kept_answer(response: Response) -> Result<KeptAnswer, ApiError> {
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await;
+    let body = body.map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok(KeptAnswer {
+        status: parts.status,
+        headers: parts.headers,
+        body: body.to_bytes(),
+    })
 }

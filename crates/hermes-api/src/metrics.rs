@@ -145,11 +145,7 @@ impl Metrics {
                 "Their estimated size.",
                 gauges.open_conversation_bytes,
             ),
-            (
-                "hermes_api_runs",
-                "Runs that can be asked about.",
-                gauges.runs,
-            ),
+            ("hermes_api_runs", "Runs on their way.", gauges.runs),
         ];
         for (name, help, value) in states {
             page.family(name, "gauge", help);

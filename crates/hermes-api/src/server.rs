@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::app::App;
 use crate::host::ApiHost;
 use crate::http::{Peer, guarded};
+use crate::recovery::{RecoveredRun, recover};
 use crate::settings::ApiSettings;
 
 /// How long a client may take for the head of a request, and for the first byte of the next one.
@@ -112,6 +113,7 @@ impl ApiServer {
             .enable_time()
             .max_blocking_threads(DISK_THREADS)
             .build()?;
+        let recovered = recover(&self.app);
         let done = Wake::new()?;
         let (stopping, stopped) = oneshot::channel();
         let served = std::thread::scope(|scope| {
@@ -120,7 +122,7 @@ impl ApiServer {
                 while wait_for_any(&[stop, &done], WAIT).is_none() {}
                 drop(stopping);
             });
-            let served = runtime.block_on(self.serve(stopped));
+            let served = runtime.block_on(self.serve(stopped, recovered));
             done.raise();
             served
         });
@@ -129,17 +131,24 @@ impl ApiServer {
         served
     }
 
-    async fn serve(&self, mut stopped: oneshot::Receiver<()>) -> io::Result<()> {
+    async fn serve(
+        &self,
+        mut stopped: oneshot::Receiver<()>,
+        recovered: Vec<RecoveredRun>,
+    ) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener.try_clone()?)?;
         let free = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let (ending, ended) = watch::channel(false);
         let mut sweep = tokio::time::interval(SWEEP);
+        for run in recovered {
+            run.begin(&self.app);
+        }
         loop {
             let accepted = tokio::select! {
                 _ = &mut stopped => break,
                 _ = sweep.tick() => {
-                    self.app.runs.sweep();
                     self.app.turns.sweep();
+                    sweep_ledger(&self.app);
                     continue;
                 }
                 accepted = accept(&listener, &free) => accepted,
@@ -172,6 +181,12 @@ impl ApiServer {
         }
         Ok(())
     }
+}
+
+/// Forgets what is too old, beside the connections.
+fn sweep_ledger(app: &Arc<App>) {
+    let app = Arc::clone(app);
+    tokio::task::spawn_blocking(move || app.ledger.sweep(&app.context().location.home));
 }
 
 type Place = tokio::sync::OwnedSemaphorePermit;

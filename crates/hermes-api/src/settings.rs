@@ -41,6 +41,8 @@ pub(crate) struct ModelRoute {
     pub(crate) alias: String,
     pub(crate) model: String,
     pub(crate) provider: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) api_key: Option<SecretString>,
 }
 
 /// Which pages may use the server.
@@ -248,6 +250,8 @@ fn routes(value: Option<&Value>) -> Vec<ModelRoute> {
             alias: alias.clone(),
             model: text(route, "model")?,
             provider: text(route, "provider"),
+            base_url: text(route, "base_url"),
+            api_key: text(route, "api_key").map(SecretString::new),
         })
     });
     named.collect()

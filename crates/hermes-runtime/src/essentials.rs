@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hermes_config::settings::Problem;
 use hermes_providers::{ModelOverrides, Provider};
+use hermes_secret::SecretString;
 
 use crate::backend::BackendKind;
 use crate::context::Context;
@@ -28,6 +29,8 @@ pub(crate) fn model_choice(model: Option<&str>, provider: Option<&str>) -> Model
 pub(crate) struct EssentialsRequest<'a> {
     pub(crate) model: Option<&'a str>,
     pub(crate) provider: Option<&'a str>,
+    pub(crate) base_url: Option<&'a str>,
+    pub(crate) api_key: Option<&'a SecretString>,
     pub(crate) skills: &'a [String],
     pub(crate) ignore_user_config: bool,
 }
@@ -37,6 +40,8 @@ impl<'a> From<&'a ConversationRequest> for EssentialsRequest<'a> {
         Self {
             model: request.model.as_deref(),
             provider: request.provider.as_deref(),
+            base_url: request.base_url.as_deref(),
+            api_key: request.api_key.as_ref(),
             skills: if request.ignore_rules {
                 &[]
             } else {
@@ -66,7 +71,11 @@ impl Essentials {
         if !request.ignore_user_config {
             check_settings(context)?;
         }
-        let choice = model_choice(request.model, request.provider);
+        let choice = ModelOverrides {
+            base_url: request.base_url.map(str::to_owned),
+            api_key: request.api_key.cloned(),
+            ..model_choice(request.model, request.provider)
+        };
         let provider = hermes_providers::open(context.config(), &choice)?;
         context_window::check(&provider.route(), context, person)?;
         Ok(Self {

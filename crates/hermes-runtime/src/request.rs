@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_proc::Wake;
+use hermes_secret::SecretString;
 
 /// Which session a conversation continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,10 @@ pub struct ConversationRequest {
     pub model: Option<String>,
     /// Provider instead of the configured one.
     pub provider: Option<String>,
+    /// Address of the provider instead of the configured one.
+    pub base_url: Option<String>,
+    /// Key for that address.
+    pub api_key: Option<SecretString>,
     /// Toolsets instead of the configured ones, separated by commas.
     pub toolsets: Option<String>,
     /// Skills to begin with.
@@ -84,6 +89,8 @@ impl ConversationRequest {
             platform: "cli".to_owned(),
             model: None,
             provider: None,
+            base_url: None,
+            api_key: None,
             toolsets: None,
             skills: Vec::new(),
             max_turns: None,

@@ -12,11 +12,11 @@ use crate::app::App;
 use crate::call::{Answered, Call, json as json_answer, with_session};
 use crate::clock::unix_seconds;
 use crate::http::{ApiError, insert};
-use crate::idempotency::fingerprint;
+use crate::idempotency::{fingerprint, once};
+use crate::ledger::TurnEntry;
 use crate::outcome::Outcome;
 use crate::turn::{TurnOrder, WhenDifferent};
 
-const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
 const COMPLETED: HeaderName = HeaderName::from_static("x-hermes-completed");
 const PARTIAL: HeaderName = HeaderName::from_static("x-hermes-partial");
 const ERROR: HeaderName = HeaderName::from_static("x-hermes-error");
@@ -38,7 +38,8 @@ pub(crate) async fn chat_completions(mut call: Call) -> Answered {
             .unwrap_or_else(|| app.settings.model_name.clone()),
     };
     let is_stream = request.stream;
-    let order = order(&call, request)?;
+    let again = call.idempotency_key()?;
+    let mut order = order(&call, request)?;
     if is_stream {
         let format = ChatFormat {
             completion,
@@ -47,20 +48,22 @@ pub(crate) async fn chat_completions(mut call: Call) -> Answered {
         let (response, session) = app.turns.streamed(order, format).await?;
         return Ok(with_session(response, &session, key.as_deref()));
     }
-    let work = whole(&app, order, completion, key.as_deref());
-    match call.header(&IDEMPOTENCY) {
-        Some(again) => {
-            let fields = ["model", "messages", "tools", "tool_choice", "stream"];
-            let mark = fingerprint(&body, &fields);
-            app.repeated
-                .once(&format!("chat {again}"), mark, work)
-                .await
-        }
-        None => work.await,
-    }
+    let Some(again) = again else {
+        return whole(app, order, completion, key).await;
+    };
+    let fields = ["model", "messages", "tools", "tool_choice", "stream"];
+    let mark = fingerprint(&body, &fields);
+    let entry = order.entry.clone();
+    let answering = Arc::clone(&app);
+    let work = move |entry| {
+        order.entry = entry;
+        whole(answering, order, completion, key)
+    };
+    once(&app, &format!("chat {again}"), mark, entry, work).await
 }
 
 fn order(call: &Call, request: ChatRequest) -> Result<TurnOrder, ApiError> {
+    let entry = TurnEntry::new("chat_completions");
     let named = call.session_id()?;
     let derived = request.derived_session();
     let route = call.app.settings.route(request.model.as_deref()).cloned();
@@ -68,6 +71,7 @@ fn order(call: &Call, request: ChatRequest) -> Result<TurnOrder, ApiError> {
     let input = request.prompt.into_input();
     Ok(match named {
         Some(session) => TurnOrder {
+            entry,
             session,
             when_busy: None,
             history: None,
@@ -77,6 +81,7 @@ fn order(call: &Call, request: ChatRequest) -> Result<TurnOrder, ApiError> {
             approver: None,
         },
         None => TurnOrder {
+            entry,
             // Two clients that begin alike do not wait for each other.
             when_busy: Some(format!("{derived}-{}", hermes_fs::random_hex(6))),
             session: derived,
@@ -90,10 +95,10 @@ fn order(call: &Call, request: ChatRequest) -> Result<TurnOrder, ApiError> {
 }
 
 async fn whole(
-    app: &App,
+    app: Arc<App>,
     order: TurnOrder,
     completion: CompletionId,
-    key: Option<&str>,
+    key: Option<String>,
 ) -> Result<Response, ApiError> {
     let (result, ()) = app.turns.whole(order).await?;
     let outcome = Outcome::of(&result);
@@ -123,7 +128,7 @@ async fn whole(
     if !outcome.completed {
         body["hermes"] = outcome.hermes();
     }
-    let mut response = with_session(json_answer(&body), session, key);
+    let mut response = with_session(json_answer(&body), session, key.as_deref());
     if !outcome.completed {
         insert(&mut response, COMPLETED, "false");
         insert(&mut response, PARTIAL, &outcome.partial.to_string());

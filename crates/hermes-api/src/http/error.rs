@@ -6,6 +6,9 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
+/// The code of a turn that the end of the gateway has ended.
+const CUT_OFF: &str = "gateway_stopping";
+
 /// A refused or failed request.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
@@ -17,6 +20,8 @@ pub(crate) struct ApiError {
     headers: Vec<(HeaderName, String)>,
     /// More about a turn that gave no answer.
     hermes: Option<Value>,
+    /// Whether the body has the text alone, as for jobs.
+    is_plain: bool,
 }
 
 impl ApiError {
@@ -29,6 +34,7 @@ impl ApiError {
             message: message.into(),
             headers: Vec::new(),
             hermes: None,
+            is_plain: false,
         }
     }
 
@@ -64,6 +70,20 @@ impl ApiError {
             .header(header::RETRY_AFTER, "1".to_owned())
     }
 
+    /// The gateway ended while a turn was on its way.
+    pub(crate) fn cut_off(session: &str) -> Self {
+        let message = "the gateway was stopped during this turn; what was done is in its session";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", message)
+            .code(CUT_OFF)
+            .header(header::RETRY_AFTER, "1".to_owned())
+            .header(crate::call::SESSION_ID, session.to_owned())
+    }
+
+    /// Whether the gateway ended while the turn was on its way.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.code == Some(CUT_OFF)
+    }
+
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", message)
     }
@@ -95,6 +115,14 @@ impl ApiError {
         }
     }
 
+    /// The shape of the jobs endpoints: `{"error": message}`.
+    pub(crate) fn plain(self) -> Self {
+        Self {
+            is_plain: true,
+            ..self
+        }
+    }
+
     pub(crate) fn header(mut self, name: HeaderName, value: String) -> Self {
         self.headers.push((name, value));
         self
@@ -106,6 +134,9 @@ impl ApiError {
 
     /// The body.
     pub(crate) fn to_json(&self) -> Value {
+        if self.is_plain {
+            return json!({ "error": self.message });
+        }
         let mut error = json!({
             "message": self.message,
             "type": self.kind,

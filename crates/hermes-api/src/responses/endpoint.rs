@@ -3,22 +3,30 @@
 use std::sync::Arc;
 
 use hermes_session::SessionId;
-use hyper::header::HeaderName;
 use serde_json::{Value, json};
 
 use super::events::ResponseFormat;
 use super::items::CollectedItems;
 use super::record::{ResponseRecord, status};
-use super::request::ResponseRequest;
+use super::request::{ResponseRequest, told};
 use crate::app::{App, off_loop};
 use crate::call::{Answered, Call, json as json_answer, with_session};
 use crate::clock::unix_seconds;
 use crate::http::ApiError;
-use crate::idempotency::fingerprint;
+use crate::idempotency::{fingerprint, once};
+use crate::ledger::TurnEntry;
 use crate::outcome::Outcome;
 use crate::turn::{TurnOrder, WhenDifferent};
 
-const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
+/// What of a request makes it the same request.
+const SAME: [&str; 6] = [
+    "input",
+    "instructions",
+    "previous_response_id",
+    "conversation",
+    "model",
+    "tools",
+];
 
 pub(crate) async fn create(mut call: Call) -> Answered {
     call.app.turns.admit()?;
@@ -38,29 +46,24 @@ pub(crate) async fn create(mut call: Call) -> Answered {
     })
     .await?;
     let is_stream = request.stream;
-    let (order, record) = prepare(&app, &body, request);
+    let again = call.idempotency_key()?;
+    let (mut order, record) = prepare(&app, &body, request);
     if is_stream {
         let format = ResponseFormat::new(Arc::clone(&app), record);
         let (response, session) = app.turns.streamed(order, format).await?;
         return Ok(with_session(response, &session, key.as_deref()));
     }
-    let work = whole(&app, order, record, key.as_deref());
-    match call.header(&IDEMPOTENCY) {
-        Some(again) => {
-            let fields = [
-                "input",
-                "instructions",
-                "previous_response_id",
-                "conversation",
-                "model",
-                "tools",
-            ];
-            let mark = fingerprint(&body, &fields);
-            let named = format!("responses {again}");
-            app.repeated.once(&named, mark, work).await
-        }
-        None => work.await,
-    }
+    let Some(again) = again else {
+        return whole(app, order, record, key).await;
+    };
+    let mark = fingerprint(&body, &SAME);
+    let entry = order.entry.clone();
+    let answering = Arc::clone(&app);
+    let work = move |entry| {
+        order.entry = entry;
+        whole(answering, order, record, key)
+    };
+    once(&app, &format!("responses {again}"), mark, entry, work).await
 }
 
 fn prepare(
@@ -68,12 +71,17 @@ fn prepare(
     body: &serde_json::Map<String, Value>,
     request: ResponseRequest,
 ) -> (TurnOrder, ResponseRecord) {
-    let told = request.told();
+    let told = told(&request.history);
     let mut history = request.history;
     history.push(json!({"role": "user", "content": request.prompt.to_json()}));
     let session = request.session_id;
     let session = session.unwrap_or_else(|| SessionId::generate().to_string());
+    let id = format!("resp_{}", hermes_fs::random_hex(28));
     let order = TurnOrder {
+        entry: TurnEntry {
+            request: json!({"response_id": id}),
+            ..TurnEntry::new("responses")
+        },
         when_busy: Some(SessionId::generate().to_string()),
         history: Some((told, WhenDifferent::NewSession)),
         route: app.settings.route(request.model.as_deref()).cloned(),
@@ -85,7 +93,7 @@ fn prepare(
     let model = request.model;
     let previous = body.get("previous_response_id").and_then(Value::as_str);
     let record = ResponseRecord {
-        id: format!("resp_{}", hermes_fs::random_hex(28)),
+        id,
         created_at: unix_seconds(),
         model: model.unwrap_or_else(|| app.settings.model_name.clone()),
         instructions: request.instructions,
@@ -99,10 +107,10 @@ fn prepare(
 }
 
 async fn whole(
-    app: &Arc<App>,
+    app: Arc<App>,
     order: TurnOrder,
     mut record: ResponseRecord,
-    key: Option<&str>,
+    key: Option<String>,
 ) -> Answered {
     let (result, collected) = app.turns.whole::<CollectedItems>(order).await?;
     let outcome = Outcome::of(&result);
@@ -116,14 +124,17 @@ async fn whole(
     }
     let items = collected.with_message(&outcome.text);
     let response = record.envelope(status(&outcome), items, Some(&outcome));
-    let storing = Arc::clone(app);
     let stored = response.clone();
     off_loop(move || {
-        record.store(&storing, stored, &outcome.text);
+        record.store(&app, stored, &outcome.text);
         Ok(())
     })
     .await?;
-    Ok(with_session(json_answer(&response), &session, key))
+    Ok(with_session(
+        json_answer(&response),
+        &session,
+        key.as_deref(),
+    ))
 }
 
 pub(crate) async fn show(call: Call) -> Answered {

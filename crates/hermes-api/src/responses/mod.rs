@@ -8,5 +8,5 @@ mod request;
 mod store;
 
 pub(crate) use endpoint::{create, delete, show};
-pub(crate) use request::ResponseRequest;
+pub(crate) use request::{ResponseRequest, told};
 pub(crate) use store::ResponseStore;

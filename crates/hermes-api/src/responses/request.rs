@@ -100,23 +100,23 @@ impl ResponseRequest {
         }
         Ok(())
     }
+}
 
-    /// What came before, as turns read it.
-    pub(crate) fn told(&self) -> Vec<HistoryMessage> {
-        let messages = self.history.iter().filter_map(|message| {
-            let is_user = match message["role"].as_str()? {
-                "user" => true,
-                "assistant" => false,
-                // Results of tools are in the session, if anywhere.
-                _ => return None,
-            };
-            let content = ReadContent::read(message.get("content"), "").ok()?;
-            Some(content.into_history(is_user))
-        });
-        messages
-            .filter(|message| !message.text.is_empty() || message.parts.is_some())
-            .collect()
-    }
+/// What came before, `{role, content}` each, as turns read it.
+pub(crate) fn told(history: &[Value]) -> Vec<HistoryMessage> {
+    let messages = history.iter().filter_map(|message| {
+        let is_user = match message["role"].as_str()? {
+            "user" => true,
+            "assistant" => false,
+            // Results of tools are in the session, if anywhere.
+            _ => return None,
+        };
+        let content = ReadContent::read(message.get("content"), "").ok()?;
+        Some(content.into_history(is_user))
+    });
+    messages
+        .filter(|message| !message.text.is_empty() || message.parts.is_some())
+        .collect()
 }
 
 fn conversation(body: &Map<String, Value>) -> Result<Option<String>, ApiError> {

@@ -1,13 +1,13 @@
 //! `response_store.db`: the latest responses, as the reference keeps them.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
+use hermes_store::Commit;
 use hermes_store::rusqlite::{OptionalExtension as _, params};
-use hermes_store::{Commit, Database, OpenOptions};
 use serde_json::{Map, Value, json};
 
 use crate::clock::unix_time;
+use crate::database::HomeDatabase;
 use crate::http::ApiError;
 
 /// Responses that are kept.
@@ -29,27 +29,33 @@ pub(crate) struct StoredResponse {
 }
 
 /// The stored responses of the profile.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ResponseStore {
-    open: Mutex<Option<(PathBuf, Database)>>,
+    database: HomeDatabase,
 }
 
 impl ResponseStore {
+    /// Touches nothing.
+    pub(crate) fn new() -> Self {
+        Self {
+            database: HomeDatabase::new("response_store.db", TABLES),
+        }
+    }
+
     /// A stored response.
     pub(crate) fn get(&self, home: &Path, id: &str) -> Result<Option<StoredResponse>, ApiError> {
-        self.with(home, |database| {
-            let data = database.write_as(Commit::Logged, |connection| {
-                let found = connection
-                    .query_row(
-                        "UPDATE responses SET accessed_at = ?2 WHERE response_id = ?1 RETURNING data",
-                        params![id, unix_time()],
-                        |row| row.get::<_, String>(0),
-                    )
-                    .optional();
-                found.map_err(hermes_store::Error::sqlite("read", home))
-            })?;
-            Ok(data.and_then(|data| parse(&data)))
-        })
+        if !self.database.exists(home) {
+            return Ok(None);
+        }
+        let data = self.database.write(home, Commit::Logged, |connection| {
+            let found = connection.query_row(
+                "UPDATE responses SET accessed_at = ?2 WHERE response_id = ?1 RETURNING data",
+                params![id, unix_time()],
+                |row| row.get::<_, String>(0),
+            );
+            found.optional()
+        });
+        Ok(data.map_err(unavailable)?.and_then(|data| parse(&data)))
     }
 
     /// Stores a response, under the name of its conversation if it has one.
@@ -66,98 +72,64 @@ impl ResponseStore {
             "instructions": stored.instructions,
             "session_id": stored.session_id,
         });
-        self.with(home, |database| {
-            database.write_as(Commit::Logged, |connection| {
-                let run = || -> hermes_store::rusqlite::Result<()> {
-                    connection.execute(
-                        "INSERT INTO responses (response_id, data, accessed_at) VALUES (?1, ?2, ?3)
-                         ON CONFLICT (response_id) DO UPDATE SET data = excluded.data,
-                             accessed_at = excluded.accessed_at",
-                        params![id, data.to_string(), unix_time()],
-                    )?;
-                    if let Some(name) = conversation {
-                        connection.execute(
-                            "INSERT INTO conversations (name, response_id) VALUES (?1, ?2)
-                             ON CONFLICT (name) DO UPDATE SET response_id = excluded.response_id",
-                            params![name, id],
-                        )?;
-                    }
-                    let too_many = "SELECT response_id FROM responses
-                         ORDER BY accessed_at DESC, rowid DESC LIMIT -1 OFFSET ?1";
-                    connection.execute(
-                        &format!("DELETE FROM conversations WHERE response_id IN ({too_many})"),
-                        params![MOST],
-                    )?;
-                    connection.execute(
-                        &format!("DELETE FROM responses WHERE response_id IN ({too_many})"),
-                        params![MOST],
-                    )?;
-                    Ok(())
-                };
-                run().map_err(hermes_store::Error::sqlite("write to", home))
-            })
-        })
+        let put = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "INSERT INTO responses (response_id, data, accessed_at) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (response_id) DO UPDATE SET data = excluded.data,
+                     accessed_at = excluded.accessed_at",
+                params![id, data.to_string(), unix_time()],
+            )?;
+            if let Some(name) = conversation {
+                connection.execute(
+                    "INSERT INTO conversations (name, response_id) VALUES (?1, ?2)
+                     ON CONFLICT (name) DO UPDATE SET response_id = excluded.response_id",
+                    params![name, id],
+                )?;
+            }
+            let too_many = "SELECT response_id FROM responses
+                 ORDER BY accessed_at DESC, rowid DESC LIMIT -1 OFFSET ?1";
+            connection.execute(
+                &format!("DELETE FROM conversations WHERE response_id IN ({too_many})"),
+                params![MOST],
+            )?;
+            connection.execute(
+                &format!("DELETE FROM responses WHERE response_id IN ({too_many})"),
+                params![MOST],
+            )
+        });
+        put.map(drop).map_err(unavailable)
     }
 
     /// Deletes a response; `false` if there is none.
     pub(crate) fn delete(&self, home: &Path, id: &str) -> Result<bool, ApiError> {
-        self.with(home, |database| {
-            database.write_as(Commit::Logged, |connection| {
-                let run = || -> hermes_store::rusqlite::Result<usize> {
-                    connection.execute(
-                        "DELETE FROM conversations WHERE response_id = ?1",
-                        params![id],
-                    )?;
-                    connection.execute("DELETE FROM responses WHERE response_id = ?1", params![id])
-                };
-                let deleted = run().map_err(hermes_store::Error::sqlite("write to", home))?;
-                Ok(deleted > 0)
-            })
-        })
+        if !self.database.exists(home) {
+            return Ok(false);
+        }
+        let deleted = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "DELETE FROM conversations WHERE response_id = ?1",
+                params![id],
+            )?;
+            connection.execute("DELETE FROM responses WHERE response_id = ?1", params![id])
+        });
+        Ok(deleted.map_err(unavailable)? > 0)
     }
 
     /// The latest response of a named conversation.
     pub(crate) fn latest_of(&self, home: &Path, name: &str) -> Result<Option<String>, ApiError> {
-        self.with(home, |database| {
-            let connection = database.connection();
-            let found = connection
-                .query_row(
-                    "SELECT response_id FROM conversations WHERE name = ?1",
-                    params![name],
-                    |row| row.get(0),
-                )
-                .optional();
-            found.map_err(hermes_store::Error::sqlite("read", home))
-        })
-    }
-
-    fn with<T>(
-        &self,
-        home: &Path,
-        work: impl FnOnce(&mut Database) -> hermes_store::Result<T>,
-    ) -> Result<T, ApiError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = home.join("response_store.db");
-        if open.as_ref().is_none_or(|(known, _)| *known != path) {
-            *open = Some((path.clone(), connect(&path).map_err(unavailable)?));
+        if !self.database.exists(home) {
+            return Ok(None);
         }
-        let Some((_, database)) = open.as_mut() else {
-            return Err(ApiError::internal("no store of responses"));
-        };
-        let done = work(database);
-        if done.is_err() {
-            // A file that was replaced or mended is opened anew.
-            *open = None;
-        }
-        done.map_err(unavailable)
+        let found = self.database.read(home, |connection| {
+            let found = connection.query_row(
+                "SELECT response_id FROM conversations WHERE name = ?1",
+                params![name],
+                |row| row.get(0),
+            );
+            found.optional()
+        });
+        found.map_err(unavailable)
     }
-}
-
-fn connect(path: &Path) -> hermes_store::Result<Database> {
-    let database = Database::open(path, &OpenOptions::default())?;
-    let made = database.connection().execute_batch(TABLES);
-    made.map_err(hermes_store::Error::sqlite("write to", path))?;
-    Ok(database)
 }
 
 fn unavailable(error: hermes_store::Error) -> ApiError {

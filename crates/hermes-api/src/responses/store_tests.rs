@@ -14,7 +14,7 @@ fn response(text: &str) -> StoredResponse {
 #[test]
 fn responses_are_found_by_id_and_by_the_name_of_their_conversation() {
     let home = tempfile::tempdir().unwrap();
-    let store = ResponseStore::default();
+    let store = ResponseStore::new();
     assert!(store.get(home.path(), "resp_a").unwrap().is_none());
     store
         .put(home.path(), "resp_a", &response("a"), Some("talk"))
@@ -28,7 +28,7 @@ fn responses_are_found_by_id_and_by_the_name_of_their_conversation() {
     let latest = store.latest_of(home.path(), "talk").unwrap();
     assert_eq!(latest.as_deref(), Some("resp_b"));
     // Another process, after a restart.
-    let again = ResponseStore::default();
+    let again = ResponseStore::new();
     assert!(again.delete(home.path(), "resp_b").unwrap());
     assert!(!again.delete(home.path(), "resp_b").unwrap());
     assert_eq!(again.latest_of(home.path(), "talk").unwrap(), None);
@@ -37,7 +37,7 @@ fn responses_are_found_by_id_and_by_the_name_of_their_conversation() {
 #[test]
 fn only_the_latest_hundred_are_kept() {
     let home = tempfile::tempdir().unwrap();
-    let store = ResponseStore::default();
+    let store = ResponseStore::new();
     for count in 0..105 {
         let id = format!("resp_{count}");
         store

@@ -1,29 +1,37 @@
 //! `/v1/runs`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hermes_policy::Answer;
 use hyper::StatusCode;
 use hyper::header::HeaderName;
 use serde_json::{Value, json};
 
+use super::begin::{begin, run_order, stored_request};
 use super::events::RunEvents;
-use super::run::Run;
-use super::sink::RunSink;
-use crate::app::off_loop;
+use super::run::{Run, RunLog};
+use crate::app::{App, off_loop};
 use crate::call::{Answered, Call, json as json_answer, switch};
 use crate::http::{ApiError, event_response, json_response};
+use crate::idempotency::{fingerprint, once};
+use crate::ledger::{RUNS, TurnEntry};
 use crate::responses::ResponseRequest;
-use crate::turn::{TurnApprover, TurnOrder, WhenDifferent};
 
-/// How long a client waits to hear that its run cannot begin.
-const MOST_WAIT: Duration = Duration::from_millis(200);
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// What of a request makes it the same request.
+const SAME: [&str; 6] = [
+    "input",
+    "instructions",
+    "previous_response_id",
+    "conversation_history",
+    "session_id",
+    "model",
+];
 
 pub(crate) async fn create(mut call: Call) -> Answered {
     call.app.turns.admit()?;
     let key = call.session_key()?;
+    let again = call.idempotency_key()?;
     let body = call.object().await?;
     let mut request = ResponseRequest::read(&body)?;
     let app = Arc::clone(&call.app);
@@ -35,58 +43,83 @@ pub(crate) async fn create(mut call: Call) -> Answered {
         Ok(request)
     })
     .await?;
-    let id = format!("run_{}", hermes_fs::random_hex(32));
-    let told = request.told();
-    let named = request.named_session.clone();
-    let session = named.clone().or_else(|| request.session_id.clone());
-    let session = session.unwrap_or_else(|| id.clone());
-    let model = request.model.clone();
-    let model = model.unwrap_or_else(|| app.settings.model_name.clone());
-    let run = Arc::new(Run::new(id.clone(), &session, &model));
-    let approver: Arc<dyn TurnApprover> = run.clone();
-    let order = TurnOrder {
-        when_busy: None,
-        // A session that the client names is the truth unless the client tells something else.
-        history: (named.is_none() || !told.is_empty()).then_some((told, WhenDifferent::NewSession)),
-        route: app.settings.route(request.model.as_deref()).cloned(),
-        more_prompt: request.instructions,
-        input: request.prompt.into_input(),
-        approver: Some(approver),
-        session,
+    let entry = TurnEntry {
+        id: format!("run_{}", hermes_fs::random_hex(32)),
+        ..TurnEntry::new(RUNS)
     };
-    app.runs.add(&run);
-    let sink = RunSink {
-        run: Arc::clone(&run),
-        reasoning: String::new(),
+    let mut response = match again {
+        Some(again) => {
+            let mark = fingerprint(&body, &SAME);
+            let accepting = Arc::clone(&app);
+            let work = move |entry| accept(accepting, entry, request);
+            once(&app, &format!("{RUNS} {again}"), mark, entry, work).await?
+        }
+        None => accept(app, entry, request).await?,
     };
-    let beginning = tokio::spawn({
-        let app = Arc::clone(&app);
-        let control = Arc::clone(&run.control);
-        async move { app.turns.begin(order, control, Box::new(sink)).await }
-    });
-    // A run of a session that is busy waits by itself.
-    if let Ok(Ok(Err(error))) = tokio::time::timeout(MOST_WAIT, beginning).await {
-        app.runs.remove(&id);
-        return Err(error);
-    }
-    let mut response = json_response(
-        StatusCode::ACCEPTED,
-        &json!({"run_id": id, "status": "started"}),
-    );
     if let Some(key) = key {
         crate::http::insert(&mut response, crate::call::SESSION_KEY, &key);
     }
     Ok(response)
 }
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
-pub(crate) async fn show(call: Call) -> Answered {
-    Ok(json_answer(&call.app.runs.get(call.id())?.status()))
+/// Takes a run on: it is on disk before the client hears of it.
+async fn accept(app: Arc<App>, entry: TurnEntry, request: ResponseRequest) -> Answered {
+    let id = entry.id.clone();
+    let session = request.named_session.clone();
+    let session = session.or_else(|| request.session_id.clone());
+    let session = session.unwrap_or_else(|| id.clone());
+    let model = request.model.clone();
+    let model = model.unwrap_or_else(|| app.settings.model_name.clone());
+    let log = RunLog {
+        ledger: Arc::clone(&app.ledger),
+        home: app.context().location.home.clone(),
+    };
+    let run = Arc::new(Run::new(id.clone(), &session, &model, log.clone()));
+    let stored = stored_request(&request, &session);
+    let order = run_order(&app, &run, &stored, entry)?;
+    let reserved = app.turns.reserve(&id, Arc::clone(&run.control))?;
+    let (status, own) = (run.status(), id.clone());
+    off_loop(move || {
+        log.ledger
+            .accept_run(&log.home, &own, &session, &stored, &status)
+    })
+    .await?;
+    begin(&app, run, order, reserved);
+    Ok(accepted(&id))
 }
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
+/// The answer to whoever asked for a run.
+pub(crate) fn accepted(id: &str) -> axum::response::Response {
+    let status = json!({"run_id": id, "status": "started"});
+    json_response(StatusCode::ACCEPTED, &status)
+}
+
+/// A run on its way, or one that is over and can still be read.
+async fn find(app: Arc<App>, id: String) -> Result<Arc<Run>, ApiError> {
+    if let Some(run) = app.runs.get(&id) {
+        return Ok(run);
+    }
+    off_loop(move || {
+        let home = app.context().location.home.clone();
+        let stored = app.ledger.run(&home, &id)?.ok_or_else(|| {
+            let shown = hermes_text::shown(&id, 80);
+            ApiError::not_found(format!("there is no run {shown}")).code("run_not_found")
+        })?;
+        Ok(Arc::new(Run::past(id, stored)))
+    })
+    .await
+}
+
+pub(crate) async fn show(call: Call) -> Answered {
+    Ok(json_answer(
+        &find(Arc::clone(&call.app), call.id().to_owned())
+            .await?
+            .status(),
+    ))
+}
+
 pub(crate) async fn events(call: Call) -> Answered {
-    let run = call.app.runs.get(call.id())?;
+    let run = find(Arc::clone(&call.app), call.id().to_owned()).await?;
     let last = match call.header(&LAST_EVENT) {
         Some(number) => number.parse().map_err(|_| {
             ApiError::bad_request("`Last-Event-ID` is the number of an event of this run")
@@ -98,7 +131,7 @@ pub(crate) async fn events(call: Call) -> Answered {
 }
 
 pub(crate) async fn approve(mut call: Call) -> Answered {
-    let run = call.app.runs.get(call.id())?;
+    let run = find(Arc::clone(&call.app), call.id().to_owned()).await?;
     let body = call.object().await?;
     let choice = body.get("choice").and_then(Value::as_str);
     let choice = choice.unwrap_or_default().trim().to_lowercase();
@@ -133,9 +166,8 @@ pub(crate) async fn approve(mut call: Call) -> Answered {
     })))
 }
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
 pub(crate) async fn stop(call: Call) -> Answered {
-    let run = call.app.runs.get(call.id())?;
+    let run = find(Arc::clone(&call.app), call.id().to_owned()).await?;
     if !run.stop() {
         return Err(ApiError::conflict("the run is over").code("run_not_active"));
     }

@@ -1,16 +1,9 @@
-//! The runs that can be asked about.
+//! The runs on their way. Those that are over are read from disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use super::run::Run;
-use crate::http::ApiError;
-
-/// How long a run can be asked about after its end.
-const KEPT: Duration = Duration::from_secs(3_600);
-/// Runs at most; the oldest finished ones go first.
-const MOST: usize = 200;
 
 /// The runs of a server.
 #[derive(Default)]
@@ -24,39 +17,15 @@ impl RunRegistry {
     }
 
     pub(super) fn add(&self, run: &Arc<Run>) {
-        self.sweep();
-        let mut runs = self.runs();
-        runs.insert(run.id.clone(), Arc::clone(run));
-        while runs.len() > MOST {
-            let finished = runs
-                .iter()
-                .filter_map(|(id, run)| Some((run.finished()?, id)));
-            let Some(oldest) = finished.min().map(|(_, id)| id.clone()) else {
-                break;
-            };
-            runs.remove(&oldest);
-        }
+        self.runs().insert(run.id.clone(), Arc::clone(run));
     }
 
     pub(super) fn remove(&self, id: &str) {
         self.runs().remove(id);
     }
 
-    pub(super) fn get(&self, id: &str) -> Result<Arc<Run>, ApiError> {
-        let found = self.runs().get(id).cloned();
-        found.ok_or_else(|| {
-            let shown = hermes_text::shown(id, 80);
-            ApiError::not_found(format!("there is no run {shown}")).code("run_not_found")
-        })
-    }
-
-    /// Forgets runs that ended long ago.
-    pub(crate) fn sweep(&self) {
-        let now = Instant::now();
-        self.runs().retain(|_, run| {
-            let finished = run.finished();
-            finished.is_none_or(|at| now.duration_since(at) < KEPT)
-        });
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Run>> {
+        self.runs().get(id).cloned()
     }
 
     pub(crate) fn len(&self) -> usize {

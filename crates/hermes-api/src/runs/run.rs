@@ -1,6 +1,8 @@
-//! One run: its status, its events, and the questions it waits for.
+//! One run: its status, its events, and the questions it waits for. Everything that clients are told is
+//! on disk first, so that another process can tell it again.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,11 +11,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::clock::unix_time;
-use crate::turn::{TurnApprover, TurnControl};
+use crate::ledger::{MOST_EVENTS, StoredRun, TurnLedger};
+use crate::turn::{StopCause, TurnApprover, TurnControl};
 
-/// Events that can be read again.
-const MOST_EVENTS: usize = 1_000;
-/// Their bytes.
+/// Bytes of events that are kept in memory.
 const MOST_BYTES: usize = 4 << 20;
 /// A stopped run is noticed by a question that waits at least this often.
 const LOOK: Duration = Duration::from_millis(200);
@@ -25,10 +26,19 @@ pub(super) struct RunEvent {
     pub(super) text: Arc<str>,
 }
 
+/// Where a run is recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct RunLog {
+    pub(crate) ledger: Arc<TurnLedger>,
+    pub(crate) home: PathBuf,
+}
+
 /// A run.
 pub(crate) struct Run {
     pub(super) id: String,
     pub(super) control: Arc<TurnControl>,
+    /// None for a run that is only read.
+    log: Option<RunLog>,
     state: Mutex<RunState>,
     /// Told of every answer to a question.
     answered: Condvar,
@@ -41,14 +51,16 @@ struct RunState {
     events: VecDeque<RunEvent>,
     bytes: usize,
     last: u64,
-    finished: Option<Instant>,
+    /// Whether no more events will come from this process.
+    is_over: bool,
     /// Questions that wait, oldest first; the answer once there is one.
     questions: VecDeque<(u64, Option<Answer>)>,
     last_question: u64,
 }
 
 impl Run {
-    pub(super) fn new(id: String, session: &str, model: &str) -> Self {
+    /// A run that was just asked for.
+    pub(super) fn new(id: String, session: &str, model: &str, log: RunLog) -> Self {
         let now = unix_time();
         let fields = [
             ("object", json!("hermes.run")),
@@ -61,21 +73,56 @@ impl Run {
             ("last_event", Value::Null),
         ];
         let status = fields.map(|(name, value)| (name.to_owned(), value));
+        let stored = StoredRun {
+            status: status.into_iter().collect(),
+            events: Vec::new(),
+        };
+        Self::of(id, stored, Some(log))
+    }
+
+    /// A run of which an earlier process has told.
+    pub(crate) fn again(id: String, stored: StoredRun, log: RunLog) -> Self {
+        Self::of(id, stored, Some(log))
+    }
+
+    /// A run that can only be read.
+    pub(super) fn past(id: String, stored: StoredRun) -> Self {
+        let run = Self::of(id, stored, None);
+        run.state().is_over = true;
+        run
+    }
+
+    fn of(id: String, stored: StoredRun, log: Option<RunLog>) -> Self {
+        let events: VecDeque<RunEvent> = stored
+            .events
+            .into_iter()
+            .map(|(number, text)| RunEvent {
+                number,
+                text: text.into(),
+            })
+            .collect();
+        let last = events.back().map_or(0, |event| event.number);
         Self {
             id,
             control: Arc::default(),
+            log,
             state: Mutex::new(RunState {
-                status: status.into_iter().collect(),
-                events: VecDeque::new(),
-                bytes: 0,
-                last: 0,
-                finished: None,
+                status: stored.status,
+                bytes: events.iter().map(|event| event.text.len()).sum(),
+                events,
+                last,
+                is_over: false,
                 questions: VecDeque::new(),
                 last_question: 0,
             }),
             answered: Condvar::new(),
-            news: watch::Sender::new(0),
+            news: watch::Sender::new(last),
         }
+    }
+
+    /// What stops the run.
+    pub(crate) fn control(&self) -> Arc<TurnControl> {
+        Arc::clone(&self.control)
     }
 
     fn state(&self) -> MutexGuard<'_, RunState> {
@@ -86,9 +133,9 @@ impl Run {
         Value::Object(self.state().status.clone())
     }
 
-    /// When it was over; `None` while it is not.
-    pub(super) fn finished(&self) -> Option<Instant> {
-        self.state().finished
+    /// Whether no more events will come.
+    pub(super) fn is_over(&self) -> bool {
+        self.state().is_over
     }
 
     pub(super) fn listen(&self) -> watch::Receiver<u64> {
@@ -99,30 +146,40 @@ impl Run {
     pub(super) fn events_after(&self, number: u64) -> (Vec<RunEvent>, bool) {
         let state = self.state();
         let events = state.events.iter().filter(|event| event.number > number);
-        (events.cloned().collect(), state.finished.is_some())
+        (events.cloned().collect(), state.is_over)
     }
 
     /// Changes fields of the status.
     pub(super) fn set(&self, fields: Value) {
-        self.state().set(fields);
+        let mut state = self.state();
+        state.set(fields);
+        if let Some(log) = &self.log {
+            let set = log
+                .ledger
+                .set_run_status(&log.home, &self.id, &state.status);
+            noted(set);
+        }
     }
 
     /// Adds an event.
-    pub(super) fn tell(&self, name: &str, fields: Value) {
+    pub(crate) fn tell(&self, name: &str, fields: Value) {
         let mut state = self.state();
-        state.tell(&self.id, name, fields);
+        self.add(&mut state, name, fields);
         let last = state.last;
         drop(state);
         self.news.send_replace(last);
     }
 
     /// The last event.
-    pub(super) fn finish(&self, status: &str, event: &str, fields: &Value) {
+    pub(crate) fn finish(&self, status: &str, event: &str, fields: &Value) {
         let mut state = self.state();
+        if state.is_over {
+            return;
+        }
+        state.is_over = true;
         state.set(json!({"status": status}));
         state.set(fields.clone());
-        state.tell(&self.id, event, fields.clone());
-        state.finished = Some(Instant::now());
+        self.add(&mut state, event, fields.clone());
         state.questions.clear();
         let last = state.last;
         drop(state);
@@ -130,15 +187,46 @@ impl Run {
         self.news.send_replace(last);
     }
 
+    /// This process tells no more of the run; the next one will.
+    pub(super) fn suspend(&self) {
+        let mut state = self.state();
+        state.is_over = true;
+        state.questions.clear();
+        let last = state.last;
+        drop(state);
+        self.answered.notify_all();
+        self.news.send_replace(last);
+    }
+
+    /// Adds an event; on disk before anybody reads it.
+    fn add(&self, state: &mut RunState, name: &str, fields: Value) {
+        let mut event = json!({"event": name, "run_id": self.id, "timestamp": unix_time()});
+        if let (Value::Object(event), Value::Object(fields)) = (&mut event, fields) {
+            event.extend(fields);
+        }
+        state.last += 1;
+        state.set(json!({"last_event": name}));
+        let text: Arc<str> = event.to_string().into();
+        if let Some(log) = &self.log {
+            let event = (state.last, &*text);
+            let status = &state.status;
+            let added = log
+                .ledger
+                .add_event(&log.home, &self.id, event, status, state.is_over);
+            noted(added);
+        }
+        state.push(text);
+    }
+
     /// Stops the run; `false` if it is over already.
     pub(super) fn stop(&self) -> bool {
         let mut state = self.state();
-        if state.finished.is_some() {
+        if state.is_over {
             return false;
         }
         state.set(json!({"status": "stopping", "last_event": "run.stopping"}));
         drop(state);
-        self.control.stop();
+        self.control.stop(StopCause::Client);
         self.answered.notify_all();
         true
     }
@@ -159,7 +247,7 @@ impl Run {
         if count > 0 {
             state.set(json!({"status": "running"}));
             let fields = json!({"choice": choice, "resolved": count});
-            state.tell(&self.id, "approval.responded", fields);
+            self.add(&mut state, "approval.responded", fields);
         }
         let last = state.last;
         drop(state);
@@ -178,23 +266,24 @@ impl RunState {
             .insert("updated_at".to_owned(), json!(unix_time()));
     }
 
-    fn tell(&mut self, id: &str, name: &str, fields: Value) {
-        let mut event = json!({"event": name, "run_id": id, "timestamp": unix_time()});
-        if let (Value::Object(event), Value::Object(fields)) = (&mut event, fields) {
-            event.extend(fields);
-        }
-        self.last += 1;
-        self.set(json!({"last_event": name}));
-        let text: Arc<str> = event.to_string().into();
+    fn push(&mut self, text: Arc<str>) {
         self.bytes += text.len();
         self.events.push_back(RunEvent {
             number: self.last,
             text,
         });
-        while self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES && self.events.len() > 1 {
+        let most = usize::try_from(MOST_EVENTS).unwrap_or(usize::MAX);
+        while self.events.len() > most || self.bytes > MOST_BYTES && self.events.len() > 1 {
             let gone = self.events.pop_front();
             self.bytes -= gone.map_or(0, |gone| gone.text.len());
         }
+    }
+}
+
+/// Clients hear of a run also where it cannot be recorded.
+fn noted(outcome: hermes_store::Result<()>) {
+    if let Err(error) = outcome {
+        tracing::warn!(%error, "an event of a run was not recorded");
     }
 }
 
@@ -223,7 +312,7 @@ impl TurnApprover for Run {
             "timeout_seconds": request.timeout.as_secs(),
             "choices": choices,
         });
-        state.tell(&self.id, "approval.request", fields);
+        self.add(&mut state, "approval.request", fields);
         self.news.send_replace(state.last);
         loop {
             let place = state
@@ -232,12 +321,12 @@ impl TurnApprover for Run {
                 .position(|(number, _)| *number == own);
             let given = place.and_then(|at| state.questions.get(at)?.1.clone());
             let left = until.saturating_duration_since(Instant::now());
-            let is_over = place.is_none() || left.is_zero() || self.control.is_stopped();
+            let is_over = place.is_none() || left.is_zero() || self.control.cause().is_some();
             if given.is_some() || is_over {
                 if let Some(at) = place {
                     drop(state.questions.remove(at));
                 }
-                if given.is_none() && !self.control.is_stopped() {
+                if given.is_none() && !self.control.cause().is_some() {
                     state.set(json!({"status": "running"}));
                 }
                 let answer = given.unwrap_or(Answer::Deny(None));

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::run::Run;
+use crate::app::App;
 use crate::outcome::Outcome;
 use crate::preview::preview;
-use crate::turn::{TurnEnd, TurnSink, Update};
+use crate::turn::{StopCause, TurnEnd, TurnSink, Update};
 
 /// Longest reasoning in an event.
 const MOST_REASONING: usize = 2_000;
 
 pub(super) struct RunSink {
+    pub(super) app: Arc<App>,
     pub(super) run: Arc<Run>,
     /// Thoughts that were not told yet.
     pub(super) reasoning: String,
@@ -86,9 +88,13 @@ impl TurnSink for RunSink {
             }
         };
         let outcome = Outcome::of(&result);
-        if outcome.interrupted {
+        let cause = self.run.control.cause();
+        if outcome.interrupted && cause == Some(StopCause::Server) {
+            // The next start goes on with it.
+            self.run.suspend();
+        } else if outcome.interrupted && cause != Some(StopCause::Silence) {
             self.run.finish("cancelled", "run.cancelled", &json!({}));
-        } else if outcome.failed {
+        } else if outcome.failed || outcome.interrupted {
             let fields = json!({"error": outcome.error});
             self.run.finish("failed", "run.failed", &fields);
         } else {
@@ -99,11 +105,15 @@ impl TurnSink for RunSink {
 }
 
 impl Drop for RunSink {
-    /// A turn that broke off has failed.
+    /// A turn that broke off has failed, unless the end of the server has kept it from beginning.
     fn drop(&mut self) {
-        if self.run.finished().is_none() {
+        if self.run.control.cause() == Some(StopCause::Server) {
+            self.run.suspend();
+        }
+        if !self.run.is_over() {
             let fields = json!({"error": "the run broke off; the log has the reason"});
             self.run.finish("failed", "run.failed", &fields);
         }
+        self.app.runs.remove(&self.run.id);
     }
 }

@@ -12,6 +12,7 @@ use crate::call::{Answered, Call, json as json_answer, text, with_session};
 use crate::clock::unix_time;
 use crate::content::ReadContent;
 use crate::http::{ApiError, event};
+use crate::ledger::TurnEntry;
 use crate::outcome::Outcome;
 use crate::preview::preview;
 use crate::turn::{Format, TurnOrder, Update};
@@ -38,6 +39,7 @@ async fn order(call: &mut Call) -> Result<(TurnOrder, Value), ApiError> {
     let system = text(&body, "system_message")?.or(text(&body, "instructions")?);
     let said = prompt.to_json();
     let order = TurnOrder {
+        entry: TurnEntry::new("session_chat"),
         session,
         when_busy: None,
         history: None,

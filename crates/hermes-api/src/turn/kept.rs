@@ -9,6 +9,7 @@ use hermes_proc::Wake;
 use hermes_runtime::{Context, Conversation};
 
 use super::person::ServedPerson;
+use crate::settings::ModelRoute;
 
 /// Conversations at most.
 const MOST: usize = 128;
@@ -21,7 +22,7 @@ const BASE_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
     pub(super) context: Arc<Context>,
-    pub(super) model: Option<(String, Option<String>)>,
+    pub(super) route: Option<ModelRoute>,
     pub(super) more_prompt: Option<String>,
     pub(super) has_approvals: bool,
 }
@@ -29,7 +30,7 @@ pub(super) struct Terms {
 impl PartialEq for Terms {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.context, &other.context)
-            && self.model == other.model
+            && self.route == other.route
             && self.more_prompt == other.more_prompt
             && self.has_approvals == other.has_approvals
     }

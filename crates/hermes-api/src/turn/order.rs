@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::history::HistoryMessage;
 use super::person::TurnApprover;
 use crate::http::ApiError;
+use crate::ledger::TurnEntry;
 use crate::settings::ModelRoute;
 
 /// What a client's own account of the conversation means for a stored session that differs from it.
@@ -22,6 +23,7 @@ pub(crate) enum WhenDifferent {
 
 /// A turn that a client wants.
 pub(crate) struct TurnOrder {
+    pub(crate) entry: TurnEntry,
     /// The session, which need not exist yet.
     pub(crate) session: String,
     /// The session to take while that one is busy, instead of waiting.

@@ -1,24 +1,19 @@
-//! Admits turns and runs them: at most so many at once, one per session, each on its own thread.
+//! Admits turns and begins them: at most so many at once, one per session, each on its own thread.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_agent::{TurnEvent, TurnResult};
-use hermes_proc::Wake;
-use hermes_providers::StreamEvent;
-use hermes_runtime::{Conversation, ConversationRequest, Runtime, SessionChoice};
-use hermes_session::{NewSession, SessionId, SessionStore};
-
-use super::control::TurnControl;
-use super::history::reconcile;
-use super::kept::{KeptConversation, KeptConversations, Terms};
+use super::control::{StopCause, TurnControl};
+use super::job::Job;
+use super::kept::{KeptConversation, KeptConversations};
 use super::lease::{Lease, Leases};
-use super::order::{TurnOrder, TurnSink, Update};
-use super::person::ServedPerson;
+use super::order::{TurnOrder, TurnSink};
+use super::silence::{Pulse, watch};
 use crate::host::ApiHost;
 use crate::http::ApiError;
+use crate::ledger::{LiveTurn, TurnLedger};
 use crate::metrics::Metrics;
 use crate::settings::ApiSettings;
 
@@ -31,11 +26,12 @@ pub(crate) struct Turns {
     max_turns: Option<usize>,
 }
 
-struct Shared {
-    host: Arc<dyn ApiHost>,
-    metrics: Arc<Metrics>,
+pub(super) struct Shared {
+    pub(super) host: Arc<dyn ApiHost>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) ledger: Arc<TurnLedger>,
     leases: Leases,
-    kept: KeptConversations,
+    pub(super) kept: KeptConversations,
     running: Mutex<HashMap<u64, RunningTurn>>,
     /// Told whenever a turn is over.
     over: Condvar,
@@ -48,17 +44,26 @@ struct RunningTurn {
     is_over: bool,
 }
 
+/// A turn that has its place among those on their way, and waits for its session.
+pub(crate) struct ReservedTurn {
+    control: Arc<TurnControl>,
+    place: RunningPlace,
+    live: LiveTurn,
+}
+
 impl Turns {
     pub(crate) fn new(
         settings: &ApiSettings,
         host: Arc<dyn ApiHost>,
         metrics: Arc<Metrics>,
+        ledger: Arc<TurnLedger>,
     ) -> Self {
         Self {
             max_turns: settings.max_turns,
             shared: Arc::new(Shared {
                 host,
                 metrics,
+                ledger,
                 leases: Leases::default(),
                 kept: KeptConversations::new(settings.cache_bytes),
                 running: Mutex::default(),
@@ -76,16 +81,63 @@ impl Turns {
         sink: Box<dyn TurnSink>,
     ) -> Result<(), ApiError> {
         self.admit()?;
+        let lease = self.lease(&mut order).await?;
+        let reserved = self.reserve(&order.entry.id, control)?;
+        self.start(order, reserved, lease, sink)
+    }
+
+    /// Begins a turn that has its place already.
+    pub(crate) async fn begin_reserved(
+        &self,
+        mut order: TurnOrder,
+        reserved: ReservedTurn,
+        sink: Box<dyn TurnSink>,
+    ) {
+        match self.lease(&mut order).await {
+            Ok(lease) => {
+                if let Err(error) = self.start(order, reserved, lease, sink) {
+                    tracing::warn!(reason = error.message(), "a run was not begun");
+                }
+            }
+            Err(error) => sink.finish(Err(error)),
+        }
+    }
+
+    async fn lease(&self, order: &mut TurnOrder) -> Result<Lease, ApiError> {
         let leases = &self.shared.leases;
-        let lease = match (leases.try_take(&order.session), order.when_busy.take()) {
-            (Some(lease), _) => lease,
-            (None, None) => leases.take(&order.session).await?,
+        if let Some(earlier) = &order.entry.earlier
+            && earlier.messages().is_some()
+        {
+            order.session.clone_from(&earlier.session);
+            order.when_busy = None;
+        }
+        match (leases.try_take(&order.session), order.when_busy.take()) {
+            (Some(lease), _) => Ok(lease),
+            (None, None) => leases.take(&order.session).await,
             (None, Some(other)) => {
                 order.session = other;
-                leases.take(&order.session).await?
+                leases.take(&order.session).await
             }
-        };
-        let place = self.place(&control)?;
+        }
+    }
+
+    fn start(
+        &self,
+        order: TurnOrder,
+        reserved: ReservedTurn,
+        lease: Lease,
+        sink: Box<dyn TurnSink>,
+    ) -> Result<(), ApiError> {
+        let ReservedTurn {
+            control,
+            place,
+            live,
+        } = reserved;
+        let pulse = self.silence_limit().map(|limit| {
+            let pulse = Arc::new(Pulse::new(limit));
+            tokio::spawn(watch(Arc::downgrade(&pulse), Arc::clone(&control)));
+            pulse
+        });
         let job = Job {
             shared: Arc::clone(&self.shared),
             order,
@@ -93,6 +145,8 @@ impl Turns {
             sink,
             place,
             lease,
+            pulse,
+            live,
         };
         let thread = std::thread::Builder::new().name("turn".to_owned());
         let started = thread.spawn(move || job.run());
@@ -101,6 +155,14 @@ impl Turns {
             ApiError::unavailable("the machine is out of threads")
         })?;
         Ok(())
+    }
+
+    /// How long a turn may be silent.
+    fn silence_limit(&self) -> Option<Duration> {
+        let context = self.shared.host.context();
+        let seconds = context.config().int("agent.gateway_timeout")?;
+        let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+        seconds.map(Duration::from_secs)
     }
 
     /// Whether a turn may begin now.
@@ -122,24 +184,46 @@ impl Turns {
         }
     }
 
-    fn place(&self, control: &Arc<TurnControl>) -> Result<RunningPlace, ApiError> {
+    /// Takes a place among the turns on their way, if there is one.
+    pub(crate) fn reserve(
+        &self,
+        id: &str,
+        control: Arc<TurnControl>,
+    ) -> Result<ReservedTurn, ApiError> {
         if self.shared.host.is_draining() {
             return Err(ApiError::draining());
         }
         let mut running = self.shared.running();
         self.refuse_if_full(&running)?;
+        Ok(self.reserve_in(&mut running, id, control))
+    }
+
+    /// The same for a turn that was accepted before a restart: there is always a place for it.
+    pub(crate) fn reserve_again(&self, id: &str, control: Arc<TurnControl>) -> ReservedTurn {
+        self.reserve_in(&mut self.shared.running(), id, control)
+    }
+
+    fn reserve_in(
+        &self,
+        running: &mut HashMap<u64, RunningTurn>,
+        id: &str,
+        control: Arc<TurnControl>,
+    ) -> ReservedTurn {
         let number = self.shared.last.fetch_add(1, Ordering::Relaxed);
         let turn = RunningTurn {
-            control: Arc::clone(control),
+            control: Arc::clone(&control),
             is_over: false,
         };
         running.insert(number, turn);
         self.shared.host.set_active(running.len());
-        drop(running);
-        Ok(RunningPlace {
-            shared: Arc::clone(&self.shared),
-            number,
-        })
+        ReservedTurn {
+            control,
+            place: RunningPlace {
+                shared: Arc::clone(&self.shared),
+                number,
+            },
+            live: LiveTurn::new(id),
+        }
     }
 
     /// Turns on their way.
@@ -159,7 +243,7 @@ impl Turns {
 
     pub(crate) fn interrupt_all(&self) {
         for turn in self.shared.running().values() {
-            turn.control.stop();
+            turn.control.stop(StopCause::Server);
         }
     }
 
@@ -216,14 +300,14 @@ impl Shared {
 }
 
 /// The place of a turn among those on their way.
-struct RunningPlace {
+pub(super) struct RunningPlace {
     shared: Arc<Shared>,
     number: u64,
 }
 
 impl RunningPlace {
     /// Another turn may begin.
-    fn free(&self) {
+    pub(super) fn free(&self) {
         if let Some(turn) = self.shared.running().get_mut(&self.number) {
             turn.is_over = true;
         }
@@ -237,175 +321,4 @@ impl Drop for RunningPlace {
         self.shared.host.set_active(running.len());
         self.shared.over.notify_all();
     }
-}
-
-/// One turn and everything it holds.
-struct Job {
-    shared: Arc<Shared>,
-    order: TurnOrder,
-    control: Arc<TurnControl>,
-    sink: Box<dyn TurnSink>,
-    place: RunningPlace,
-    lease: Lease,
-}
-
-impl Job {
-    fn run(mut self) {
-        let opened = self.open();
-        let mut kept = match opened {
-            Ok(kept) => kept,
-            Err(error) => {
-                tracing::warn!(reason = error.message(), "a turn was not begun");
-                self.place.free();
-                drop(self.lease);
-                self.sink.finish(Err(error));
-                return;
-            }
-        };
-        kept.person.serve(self.order.approver.clone());
-        self.control.begin(&kept.interrupt);
-        let session = kept.conversation.agent().session_id().to_string();
-        let mut bytes = kept.transcript_bytes + self.order.input.text.len();
-        let result = take_turn(
-            &mut kept.conversation,
-            &mut *self.sink,
-            &self.control,
-            std::mem::take(&mut self.order.input),
-            &session,
-            &mut bytes,
-        );
-        self.control.end();
-        kept.person.serve(None);
-        kept.transcript_bytes = bytes;
-        self.shared.metrics.turn(result.outcome, &result.usage);
-        // Kept before anybody is told: whoever goes on at once finds it.
-        let gone = self.shared.kept.put(session, kept);
-        self.place.free();
-        drop(self.lease);
-        self.sink.finish(Ok(Box::new(result)));
-        drop(self.place);
-        gone.into_iter().for_each(KeptConversation::close);
-    }
-
-    fn open(&self) -> Result<KeptConversation, ApiError> {
-        let order = &self.order;
-        let context = self.shared.host.context();
-        let terms = Terms {
-            model: order
-                .route
-                .as_ref()
-                .map(|route| (route.model.clone(), route.provider.clone())),
-            more_prompt: order.more_prompt.clone(),
-            has_approvals: order.approver.is_some(),
-            context: Arc::clone(&context),
-        };
-        let wanted = SessionId::parse(&order.session)?;
-        context.ensure_home()?;
-        let mut store = SessionStore::open(&context.location.home)?;
-        let session = match &order.history {
-            Some((history, when_different)) => {
-                let new = NewSession {
-                    source: SOURCE.to_owned(),
-                    profile_name: context.current.as_ref().map(ToString::to_string),
-                    ..NewSession::default()
-                };
-                reconcile(&mut store, &wanted, history, *when_different, new)?
-            }
-            None => wanted,
-        };
-        let stored = store.session(&session)?;
-        // The id of a session whose conversation went on in a later one leads there.
-        let session = match &stored {
-            Some(_) => store.resolve(session.as_str())?,
-            None => session,
-        };
-        if let Some(mut kept) = self.shared.kept.take(session.as_str()) {
-            let messages = store.session(&session)?;
-            let messages = messages.map(|session| session.counters.message_count);
-            let known = kept.conversation.agent().message_counts().0;
-            // Another process may have gone on with the session.
-            let is_current = messages == i64::try_from(known).ok();
-            if is_current && kept.terms == terms {
-                return Ok(kept);
-            }
-            kept.close();
-        }
-        drop(store);
-        let interrupt = Arc::new(Wake::new().map_err(|error| {
-            tracing::error!(%error, "out of file descriptors");
-            ApiError::unavailable("the machine is out of file descriptors")
-        })?);
-        let person = Arc::new(ServedPerson::new(terms.has_approvals));
-        let mut request = ConversationRequest::new(SOURCE, Arc::clone(&interrupt));
-        SOURCE.clone_into(&mut request.platform);
-        request.is_served = true;
-        request.more_prompt.clone_from(&terms.more_prompt);
-        if let Some((model, provider)) = &terms.model {
-            request.model = Some(model.clone());
-            request.provider.clone_from(provider);
-        }
-        match stored {
-            Some(_) => request.session = SessionChoice::Named(session.to_string()),
-            None => request.session_id = Some(session.to_string()),
-        }
-        let runtime = Runtime::new((*context).clone());
-        let mut conversation = runtime.open_conversation(&request, person.clone())?;
-        let transcript_bytes = conversation.agent().transcript_bytes();
-        Ok(KeptConversation {
-            conversation,
-            person,
-            interrupt,
-            terms,
-            transcript_bytes,
-        })
-    }
-}
-
-fn take_turn(
-    conversation: &mut Conversation,
-    sink: &mut dyn TurnSink,
-    control: &TurnControl,
-    input: hermes_agent::TurnInput,
-    session: &str,
-    bytes: &mut usize,
-) -> TurnResult {
-    let mut tell = |update: Update<'_>| {
-        if !sink.update(update) {
-            control.stop();
-        }
-    };
-    tell(Update::Began { session });
-    let mut observer = |event: TurnEvent<'_>| match event {
-        TurnEvent::Stream(StreamEvent::Text(text)) => {
-            *bytes += text.len();
-            tell(Update::Text(&text));
-        }
-        TurnEvent::Stream(StreamEvent::Reasoning(text)) => tell(Update::Reasoning(&text)),
-        TurnEvent::Calling {
-            id,
-            tool,
-            arguments,
-        } => tell(Update::Calling {
-            id,
-            tool,
-            arguments,
-        }),
-        TurnEvent::Called {
-            id,
-            tool,
-            result,
-            took,
-        } => {
-            *bytes += result.len();
-            tell(Update::Called {
-                id,
-                tool,
-                result,
-                took,
-            });
-        }
-        TurnEvent::Stream(_) => {}
-        TurnEvent::Notice(text) => tracing::info!(session, "{text}"),
-    };
-    conversation.turn(input, &mut observer)
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
-use hermes_agent::TurnResult;
+use hermes_agent::{TurnOutcome, TurnResult};
 use tokio::sync::oneshot;
 
-use super::control::TurnControl;
+use super::control::{StopCause, TurnControl};
 use super::order::{TurnEnd, TurnOrder, TurnSink, Update};
 use super::run::Turns;
 use crate::http::{ApiError, EventWriter, event_response, event_stream};
@@ -35,7 +35,7 @@ struct StopWhenDropped(Option<Arc<TurnControl>>);
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
         if let Some(control) = self.0.take() {
-            control.stop();
+            control.stop(StopCause::Client);
         }
     }
 }
@@ -111,11 +111,18 @@ impl Turns {
             collected: C::default(),
             sender,
         };
-        self.begin(order, control, Box::new(sink)).await?;
+        self.begin(order, Arc::clone(&control), Box::new(sink))
+            .await?;
         let told = receiver.await;
         watched.0 = None;
         let (end, collected) = told.map_err(|_| lost())?;
-        Ok((end?, collected))
+        let result = end?;
+        let is_cut_off = result.outcome == TurnOutcome::Interrupted
+            && control.cause() == Some(StopCause::Server);
+        if is_cut_off {
+            return Err(ApiError::cut_off(result.session_id.as_str()));
+        }
+        Ok((result, collected))
     }
 
     /// Takes a turn whose events are the answer. Gives the session as well.
@@ -126,7 +133,7 @@ impl Turns {
     ) -> Result<(Response, String), ApiError> {
         let control = Arc::new(TurnControl::default());
         let watched = Arc::clone(&control);
-        let (writer, body) = event_stream(Box::new(move || watched.stop()));
+        let (writer, body) = event_stream(Box::new(move || watched.stop(StopCause::Client)));
         let (begun, session) = oneshot::channel();
         let sink = StreamSink {
             begun: Some(begun),

@@ -43,6 +43,18 @@ impl SessionStore {
         })
     }
 
+    /// The last message of a session, whatever became of it; `None` if it has none.
+    pub fn last_message(&self, session: &SessionId) -> Result<Option<MessageId>> {
+        let last = self.read(|transaction| {
+            transaction.row(
+                "SELECT MAX(id) FROM messages WHERE session_id = ?1",
+                params![session.as_str()],
+                |row| row.get::<_, Option<i64>>(0),
+            )
+        })?;
+        Ok(last.flatten().map(MessageId))
+    }
+
     /// The conversation to continue: messages that were neither undone nor summarised. An
     /// unanswered
     /// call at the end is left out; one in the middle gets a placeholder result.

@@ -1,0 +1,237 @@
+//! Turns on their way: recorded before the model is asked, struck out at the end.
+
+use std::path::Path;
+
+use hermes_store::Commit;
+use hermes_store::rusqlite::{Row, params};
+use serde_json::Value;
+
+use super::live::LiveTurn;
+use super::{TurnLedger, unavailable};
+use crate::clock::unix_time;
+use crate::http::ApiError;
+use crate::turn::TurnMessages;
+
+/// The endpoint whose turns go on without their client.
+pub(crate) const RUNS: &str = "runs";
+
+/// A turn, as it is recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnEntry {
+    pub(crate) id: String,
+    pub(crate) endpoint: &'static str,
+    /// What the endpoint needs to report the turn after a restart.
+    pub(crate) request: Value,
+    /// How far an earlier try came, if this one goes on from there.
+    pub(crate) earlier: Option<Interrupted>,
+    /// Whether the client will ask again for the same turn, so that an end of the server is no end of
+    /// the turn.
+    pub(crate) is_repeatable: bool,
+}
+
+impl TurnEntry {
+    pub(crate) fn new(endpoint: &'static str) -> Self {
+        Self {
+            id: format!("turn_{}", hermes_fs::random_hex(32)),
+            endpoint,
+            request: Value::Null,
+            earlier: None,
+            is_repeatable: false,
+        }
+    }
+
+    /// Whether the turn goes on without its client.
+    pub(crate) fn is_run(&self) -> bool {
+        self.endpoint == RUNS
+    }
+}
+
+/// A turn that was cut off by the end of its process.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Interrupted {
+    pub(crate) id: String,
+    pub(crate) endpoint: String,
+    pub(crate) session: String,
+    /// The last message of the session before the turn; `None` if the turn had not begun.
+    after: Option<i64>,
+    /// The last message of the turn, if it came to its end.
+    until: Option<i64>,
+    pub(crate) request: Value,
+    /// Calls that had begun and not ended, in words.
+    pub(crate) calls: Vec<String>,
+    pub(crate) restarts: i64,
+    pub(crate) updated_at: f64,
+}
+
+impl Interrupted {
+    fn of(row: &Row<'_>) -> hermes_store::rusqlite::Result<Self> {
+        let json = |text: String| serde_json::from_str(&text).unwrap_or_default();
+        let calls: String = row.get("calls")?;
+        Ok(Self {
+            id: row.get("id")?,
+            endpoint: row.get("endpoint")?,
+            session: row.get("session_id")?,
+            after: row.get("after_message")?,
+            until: row.get("until_message")?,
+            request: json(row.get("request")?),
+            calls: serde_json::from_str(&calls).unwrap_or_default(),
+            restarts: row.get("restarts")?,
+            updated_at: row.get("updated_at")?,
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(
+        id: &str,
+        after: Option<i64>,
+        restarts: i64,
+        updated_at: f64,
+        request: Value,
+    ) -> Self {
+        Self {
+            id: id.to_owned(),
+            endpoint: RUNS.to_owned(),
+            session: "s".to_owned(),
+            after,
+            until: None,
+            request,
+            calls: Vec::new(),
+            restarts,
+            updated_at,
+        }
+    }
+
+    /// The messages of the turn; `None` if it had not begun.
+    pub(crate) fn messages(&self) -> Option<TurnMessages> {
+        Some(TurnMessages {
+            after: self.after?,
+            until: self.until,
+        })
+    }
+}
+
+impl TurnLedger {
+    /// The turn begins in this session, after this message.
+    pub(crate) fn begin(
+        &self,
+        home: &Path,
+        entry: &TurnEntry,
+        session: &str,
+        after: i64,
+    ) -> Result<(), ApiError> {
+        let begun = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "INSERT INTO turns (id, endpoint, state, session_id, after_message, request, \
+                     created_at, updated_at)
+                 VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?6)
+                 ON CONFLICT (id) DO UPDATE SET state = 'running', session_id = excluded.session_id,
+                     after_message = COALESCE(turns.after_message, excluded.after_message),
+                     until_message = NULL, calls = '[]', updated_at = excluded.updated_at",
+                params![
+                    entry.id,
+                    entry.endpoint,
+                    session,
+                    after,
+                    entry.request.to_string(),
+                    unix_time()
+                ],
+            )
+        });
+        begun.map(drop).map_err(unavailable)
+    }
+
+    /// The calls that are under way, in words.
+    pub(crate) fn set_calls(&self, home: &Path, id: &str, calls: &[String]) {
+        let calls = Value::from(calls.to_vec()).to_string();
+        let noted = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "UPDATE turns SET calls = ?2, updated_at = ?3 WHERE id = ?1",
+                params![id, calls, unix_time()],
+            )
+        });
+        if let Err(error) = noted {
+            // The turn goes on; a note after a restart would not name its calls.
+            tracing::warn!(%error, "the calls of a turn were not recorded");
+        }
+    }
+
+    /// The last message of a turn that came to its end.
+    pub(crate) fn set_last_message(&self, home: &Path, id: &str, message: Option<i64>) {
+        let noted = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "UPDATE turns SET until_message = ?2, updated_at = ?3 WHERE id = ?1",
+                params![id, message, unix_time()],
+            )
+        });
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the end of a turn was not recorded");
+        }
+    }
+
+    /// Strikes out a turn that is no run.
+    pub(crate) fn end(&self, home: &Path, id: &str) {
+        let ended = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute("DELETE FROM turns WHERE id = ?1", params![id])
+        });
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the end of a turn was not recorded");
+        }
+    }
+
+    /// Keeps what is known of a turn that was cut off for the request that asks for it again.
+    pub(crate) fn set_interrupted(&self, home: &Path, id: &str) -> Result<(), ApiError> {
+        let kept = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "UPDATE turns SET state = 'interrupted' WHERE id = ?1",
+                params![id],
+            )?;
+            // The time within which the request may be sent again begins now.
+            connection.execute(
+                "UPDATE answers SET created_at = ?2 WHERE turn_id = ?1",
+                params![id, unix_time()],
+            )
+        });
+        kept.map(drop).map_err(unavailable)
+    }
+
+    /// Whether a request that may be sent again waits for this turn.
+    pub(crate) fn is_awaited(&self, home: &Path, id: &str) -> Result<bool, ApiError> {
+        let count = self.database.read(home, |connection| {
+            connection.query_row(
+                "SELECT COUNT(*) FROM answers WHERE turn_id = ?1 AND body IS NULL",
+                params![id],
+                |row| row.get::<_, i64>(0),
+            )
+        });
+        Ok(count.map_err(unavailable)? > 0)
+    }
+
+    /// The turns that were cut off, oldest first, without those that this process still works on.
+    pub(crate) fn interrupted(&self, home: &Path) -> Result<Vec<Interrupted>, ApiError> {
+        let all = self.database.read(home, |connection| {
+            let mut statement = connection.prepare(
+                "SELECT * FROM turns WHERE state IN ('accepted', 'running')
+                 ORDER BY created_at, id",
+            )?;
+            let rows = statement.query_map([], Interrupted::of)?;
+            rows.collect::<hermes_store::rusqlite::Result<Vec<_>>>()
+        });
+        let mut all = all.map_err(unavailable)?;
+        all.retain(|turn| !LiveTurn::is_live(&turn.id));
+        Ok(all)
+    }
+
+    /// A turn that is recorded.
+    pub(super) fn turn(
+        connection: &hermes_store::rusqlite::Connection,
+        id: &str,
+    ) -> hermes_store::rusqlite::Result<Option<Interrupted>> {
+        use hermes_store::rusqlite::OptionalExtension as _;
+        let found = connection.query_row(
+            "SELECT * FROM turns WHERE id = ?1",
+            params![id],
+            Interrupted::of,
+        );
+        found.optional()
+    }
+}
