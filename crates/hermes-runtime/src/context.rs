@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use hermes_config::dotenv::DotEnv;
 use hermes_config::settings::ProblemReporter;
@@ -51,6 +51,8 @@ pub struct Context {
     config: OnceLock<Config>,
     /// Who is told about unusable values of settings that are read.
     reporter: Option<ProblemReporter>,
+    /// Set once commands could be confined under these settings. Shared by all copies.
+    confines: Arc<OnceLock<()>>,
 }
 
 impl Context {
@@ -69,7 +71,21 @@ impl Context {
             program,
             config: OnceLock::new(),
             reporter: None,
+            confines: Arc::default(),
         }
+    }
+
+    /// Whether commands can be confined. That takes as long to find out as a turn, so a process of many
+    /// conversations does it once; a failure is looked at again the next time.
+    pub(crate) fn can_confine(&self, attempt: impl FnOnce() -> bool) -> bool {
+        if self.confines.get().is_some() {
+            return true;
+        }
+        let is_possible = attempt();
+        if is_possible {
+            self.confines.get_or_init(|| ());
+        }
+        is_possible
     }
 
     /// The same context; unusable values of settings are told about when they are read.

@@ -102,12 +102,13 @@ fn responses(route: &Route) -> Value {
     let content: Map<String, Value> = kinds
         .iter()
         .map(|kind| {
-            let schema = if *kind == "application/json" {
-                json!({"type": "object"})
-            } else {
-                json!({"type": "string"})
+            let described = match *kind {
+                "application/json" => json!({"schema": {"type": "object"}}),
+                // This version of OpenAPI has no words for a stream of events.
+                "text/event-stream" => json!({}),
+                _ => json!({"schema": {"type": "string"}}),
             };
-            ((*kind).to_owned(), json!({"schema": schema}))
+            ((*kind).to_owned(), described)
         })
         .collect();
     let mut all = Map::new();
@@ -183,17 +184,26 @@ fn object(properties: &[(&str, Value)], required: &[&str]) -> Value {
 fn body(name: &str) -> Option<(Value, bool)> {
     let text = || json!({"type": "string"});
     let flag = || json!({"type": "boolean"});
-    let content = || json!({"type": ["string", "array"]});
-    let messages = || {
-        let message = object(&[("role", text()), ("content", content())], &["role"]);
-        json!({"type": "array", "items": message})
+    let content = || {
+        let said = json!({"type": "string", "pattern": "\\S"});
+        let kind = json!({"const": "text"});
+        let part = object(&[("type", kind), ("text", said.clone())], &["type", "text"]);
+        let other = object(&[("type", text())], &["type"]);
+        let parts = json!({"type": "array", "minItems": 1, "items": {"anyOf": [part, other]}});
+        json!({"anyOf": [said, parts]})
+    };
+    let messages = |least: u8| {
+        let roles = json!({"enum": ["system", "developer", "user", "assistant", "tool"]});
+        let fields = [("role", roles), ("content", content())];
+        let message = object(&fields, &["role", "content"]);
+        json!({"type": "array", "minItems": least, "items": message})
     };
     let turn = || {
         vec![
             ("input", content()),
             ("instructions", text()),
             ("previous_response_id", text()),
-            ("conversation_history", messages()),
+            ("conversation_history", messages(0)),
             ("model", text()),
         ]
     };
@@ -201,7 +211,7 @@ fn body(name: &str) -> Option<(Value, bool)> {
         "chat_completions" => {
             let fields = [
                 ("model", text()),
-                ("messages", messages()),
+                ("messages", messages(1)),
                 ("stream", flag()),
             ];
             (object(&fields, &["messages"]), true)

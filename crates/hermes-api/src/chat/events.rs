@@ -26,14 +26,30 @@ pub(super) struct ChatFormat {
 
 impl ChatFormat {
     fn chunk(&self, delta: Value, finish_reason: Option<&str>) -> Value {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish_reason});
+        self.chunk_with(json!([choice]))
+    }
+
+    fn chunk_with(&self, choices: Value) -> Value {
         let CompletionId { id, created, model } = &self.completion;
         json!({
             "id": id,
             "object": "chat.completion.chunk",
             "created": created,
             "model": model,
-            "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}],
+            "choices": choices,
         })
+    }
+
+    /// An event beside the chunks. OpenAI's SDKs take every event for a chunk, whatever its name, so
+    /// it is one, without a choice.
+    fn progress(&self, mut fields: Value) -> Bytes {
+        if let (Value::Object(fields), Value::Object(chunk)) =
+            (&mut fields, self.chunk_with(json!([])))
+        {
+            fields.extend(chunk);
+        }
+        event(Some("hermes.tool.progress"), &fields)
     }
 }
 
@@ -60,11 +76,11 @@ impl Format for ChatFormat {
                     "toolCallId": id,
                     "status": "running",
                 });
-                events.push(event(Some("hermes.tool.progress"), &progress));
+                events.push(self.progress(progress));
             }
             Update::Called { id, tool, .. } => {
                 let progress = json!({"tool": tool, "toolCallId": id, "status": "completed"});
-                events.push(event(Some("hermes.tool.progress"), &progress));
+                events.push(self.progress(progress));
             }
         }
     }

@@ -6,24 +6,24 @@ use bytes::Bytes;
 use hermes_agent::TurnResult;
 use serde_json::{Value, json};
 
-use super::items::{CollectedItems, call_item, message_item, result_item};
+use super::items::{call_item, message_item, result_item, shorten};
 use super::record::ResponseRecord;
 use crate::app::App;
 use crate::http::event;
 use crate::outcome::Outcome;
-use crate::turn::{Collect as _, Format, Update};
+use crate::turn::{Format, Update};
 
 /// Writes events with gapless numbers, and stores the response at its beginning and its end.
 pub(super) struct ResponseFormat {
     pub(super) app: Arc<App>,
     pub(super) record: ResponseRecord,
     pub(super) sequence: u64,
-    pub(super) next_index: u64,
-    pub(super) collected: CollectedItems,
+    /// The items as they were last told, by their positions.
+    pub(super) items: Vec<Value>,
     /// Calls without a result: id of the call, of its item, position, tool, arguments.
     pub(super) open: Vec<OpenCall>,
     /// The message that is being written: its id and position.
-    pub(super) message: Option<(String, u64)>,
+    pub(super) message: Option<(String, usize)>,
     pub(super) text: String,
     pub(super) is_over: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct ResponseFormat {
 pub(super) struct OpenCall {
     call_id: String,
     item_id: String,
-    index: u64,
+    index: usize,
     tool: String,
     arguments: Value,
 }
@@ -42,8 +42,7 @@ impl ResponseFormat {
             app,
             record,
             sequence: 0,
-            next_index: 0,
-            collected: CollectedItems::default(),
+            items: Vec::new(),
             open: Vec::new(),
             message: None,
             text: String::new(),
@@ -58,9 +57,29 @@ impl ResponseFormat {
         event(Some(kind), &data)
     }
 
-    fn index(&mut self) -> u64 {
-        self.next_index += 1;
-        self.next_index - 1
+    /// Tells of a new item and gives its position.
+    fn add(&mut self, item: Value, events: &mut Vec<Bytes>) -> usize {
+        let index = self.items.len();
+        let added = json!({"output_index": index, "item": item});
+        self.items.push(item);
+        events.push(self.event("response.output_item.added", added));
+        index
+    }
+
+    /// Tells that an item is complete.
+    fn complete(&mut self, index: usize, item: Value, events: &mut Vec<Bytes>) {
+        let done = json!({"output_index": index, "item": item});
+        if let Some(place) = self.items.get_mut(index) {
+            *place = item;
+        }
+        events.push(self.event("response.output_item.done", done));
+    }
+
+    /// The items as the response holds them: those that were told, with the same ids.
+    fn shortened(&mut self) -> Vec<Value> {
+        let mut items = std::mem::take(&mut self.items);
+        items.iter_mut().for_each(shorten);
+        items
     }
 
     fn text(&mut self, text: &str, events: &mut Vec<Bytes>) {
@@ -68,11 +87,9 @@ impl ResponseFormat {
             Some((id, index)) => (id.clone(), *index),
             None => {
                 let id = format!("msg_{}", hermes_fs::random_hex(24));
-                let index = self.index();
-                self.message = Some((id.clone(), index));
                 let item = message_item(Some(&id), "", "in_progress");
-                let added = json!({"output_index": index, "item": item});
-                events.push(self.event("response.output_item.added", added));
+                let index = self.add(item, events);
+                self.message = Some((id.clone(), index));
                 let part = json!({
                     "item_id": id, "output_index": index, "content_index": 0,
                     "part": {"type": "output_text", "text": "", "annotations": []},
@@ -105,8 +122,7 @@ impl ResponseFormat {
         });
         events.push(self.event("response.content_part.done", part));
         let item = message_item(Some(&id), &text, "completed");
-        let done = json!({"output_index": index, "item": item});
-        events.push(self.event("response.output_item.done", done));
+        self.complete(index, item, events);
     }
 
     fn called(&mut self, id: &str, result: &str, events: &mut Vec<Bytes>) {
@@ -115,20 +131,15 @@ impl ResponseFormat {
         };
         let call = self.open.remove(at);
         let item = call_item(Some(&call.item_id), id, &call.tool, &call.arguments, true);
-        let done = json!({"output_index": call.index, "item": item});
-        events.push(self.event("response.output_item.done", done));
-        let index = self.index();
-        let item_id = format!("fco_{}", hermes_fs::random_hex(24));
-        let item = result_item(Some(&item_id), id, result);
-        let told = json!({"output_index": index, "item": item});
-        events.push(self.event("response.output_item.added", told.clone()));
-        events.push(self.event("response.output_item.done", told));
+        self.complete(call.index, item, events);
+        let item = result_item(id, result);
+        let index = self.add(item.clone(), events);
+        self.complete(index, item, events);
     }
 }
 
 impl Format for ResponseFormat {
     fn update(&mut self, update: Update<'_>, events: &mut Vec<Bytes>) {
-        self.collected.update(&update);
         match update {
             Update::Began { session } => {
                 self.record.session_id = Some(session.to_owned());
@@ -144,17 +155,16 @@ impl Format for ResponseFormat {
                 tool,
                 arguments,
             } => {
+                let item_id = format!("fc_{}", hermes_fs::random_hex(24));
+                let item = call_item(Some(&item_id), id, tool, arguments, false);
                 let call = OpenCall {
                     call_id: id.to_owned(),
-                    item_id: format!("fc_{}", hermes_fs::random_hex(24)),
-                    index: self.index(),
+                    item_id,
+                    index: self.add(item, events),
                     tool: tool.to_owned(),
                     arguments: arguments.clone(),
                 };
-                let item = call_item(Some(&call.item_id), id, tool, arguments, false);
-                let added = json!({"output_index": call.index, "item": item});
                 self.open.push(call);
-                events.push(self.event("response.output_item.added", added));
             }
             Update::Called { id, result, .. } => self.called(id, result, events),
         }
@@ -173,8 +183,7 @@ impl Format for ResponseFormat {
         } else {
             outcome.text.as_str()
         };
-        let collected = std::mem::take(&mut self.collected);
-        let items = collected.shortened(&text);
+        let items = self.shortened();
         let response = self.record.envelope(status, items, Some(&outcome));
         self.record.store(&self.app, response.clone(), said);
         self.is_over = true;
@@ -192,7 +201,12 @@ impl Drop for ResponseFormat {
     fn drop(&mut self) {
         if !self.is_over && self.sequence > 0 {
             let text = std::mem::take(&mut self.text);
-            let items = std::mem::take(&mut self.collected).shortened(&text);
+            if let Some((id, index)) = self.message.take()
+                && let Some(place) = self.items.get_mut(index)
+            {
+                *place = message_item(Some(&id), &text, "incomplete");
+            }
+            let items = self.shortened();
             let response = self.record.envelope("incomplete", items, None);
             self.record.store(&self.app, response, &text);
         }

@@ -23,7 +23,7 @@ impl Collect for CollectedItems {
                 tool,
                 arguments,
             } => self.items.push(call_item(None, id, tool, arguments, true)),
-            Update::Called { id, result, .. } => self.items.push(result_item(None, id, result)),
+            Update::Called { id, result, .. } => self.items.push(result_item(id, result)),
             Update::Began { .. } | Update::Text(_) | Update::Reasoning(_) => {}
         }
     }
@@ -34,12 +34,6 @@ impl CollectedItems {
     pub(super) fn with_message(mut self, text: &str) -> Vec<Value> {
         self.items.push(message_item(None, text, "completed"));
         self.items
-    }
-
-    /// The same, with long arguments and results shortened.
-    pub(super) fn shortened(mut self, text: &str) -> Vec<Value> {
-        self.items.iter_mut().for_each(shorten);
-        self.with_message(text)
     }
 }
 
@@ -67,9 +61,9 @@ pub(super) fn call_item(
     })
 }
 
-pub(super) fn result_item(item_id: Option<&str>, call_id: &str, result: &str) -> Value {
+pub(super) fn result_item(call_id: &str, result: &str) -> Value {
     json!({
-        "id": id("fco", item_id),
+        "id": id("fco", None),
         "type": "function_call_output",
         "status": "completed",
         "call_id": call_id,
@@ -91,7 +85,8 @@ pub(super) fn message_item(item_id: Option<&str>, text: &str, status: &str) -> V
     })
 }
 
-fn shorten(item: &mut Value) {
+/// Shortens long arguments and results: events have all of it.
+pub(super) fn shorten(item: &mut Value) {
     if let Some(Value::Object(mut arguments)) = item["arguments"]
         .as_str()
         .and_then(|text| serde_json::from_str(text).ok())

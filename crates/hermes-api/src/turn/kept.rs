@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::Wake;
 use hermes_runtime::{Context, Conversation};
+use hermes_session::MessageRole;
 
 use super::person::ServedPerson;
 use crate::settings::ModelRoute;
 
-/// Conversations at most.
-const MOST: usize = 128;
+/// Conversations at most: each has a thread, a shell and a dozen descriptors.
+const MOST: usize = 32;
 /// Let go of after so much idleness.
 const IDLE: Duration = Duration::from_secs(3_600);
 /// What a conversation without a word takes.
-const BASE_BYTES: usize = 256 << 10;
+const BASE_BYTES: usize = 1 << 20;
 
 /// What must be equal for a conversation to be used again.
 #[derive(Debug, Clone)]
@@ -50,6 +51,13 @@ impl KeptConversation {
         BASE_BYTES + self.transcript_bytes
     }
 
+    /// Whether there is anything but the transcript: without a tool nothing was started, and what was
+    /// said is read again sooner than it is worth its memory.
+    fn has_used_tools(&mut self) -> bool {
+        let mut messages = self.conversation.agent().messages();
+        messages.any(|message| message.role == MessageRole::Tool)
+    }
+
     /// Ends it, with everything it started.
     pub(super) fn close(self) {
         if let Err(error) = self.conversation.close(None, || 0) {
@@ -81,8 +89,11 @@ impl KeptConversations {
         Some(self.locked().remove(session)?.1)
     }
 
-    /// Keeps a conversation and gives those that have to go for it.
-    pub(super) fn put(&self, session: String, kept: KeptConversation) -> Vec<KeptConversation> {
+    /// Keeps a conversation, if that is of use, and gives those that are to be ended.
+    pub(super) fn put(&self, session: String, mut kept: KeptConversation) -> Vec<KeptConversation> {
+        if !kept.has_used_tools() {
+            return vec![kept];
+        }
         let mut idle = self.locked();
         let earlier = idle.insert(session, (Instant::now(), kept));
         let mut gone: Vec<KeptConversation> = earlier.into_iter().map(|(_, kept)| kept).collect();

@@ -54,7 +54,7 @@ impl SandboxUse {
             SandboxMode::On => Self::Always(sandbox),
             // Who cannot be confined is refused what needs approval, as everywhere.
             SandboxMode::Auto if wish.is_unattended || is_worker(context) => {
-                if sandbox.is_possible() {
+                if context.can_confine(|| sandbox.is_possible()) {
                     Self::Always(sandbox)
                 } else {
                     Self::Never

@@ -1,8 +1,8 @@
 //! Work that goes on in the sandbox, with the real tools.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
+
+use hermes_testkit::PythonPackages;
 
 use super::world::{User, World};
 
@@ -196,39 +196,8 @@ fn a_server_on_loopback_answers() {
     }
 }
 
-/// The directory of `uv` and `pytest`, installed once per target directory.
+/// The directory of `uv` and `pytest`.
 fn python_tools() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let all = target.join("strangers");
-    std::fs::create_dir_all(&all).unwrap();
-    let lock = File::create(all.join("uv-pytest.lock")).unwrap();
-    lock.lock().unwrap();
-    let directory = all.join("uv-pytest");
-    let complete = directory.join(".complete");
-    if !complete.exists() {
-        let must = |command: &mut Command| {
-            let status = command
-                .status()
-                .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-            assert!(status.success(), "{command:?}: {status}");
-        };
-        must(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&directory),
-        );
-        must(
-            Command::new(directory.join("bin/python"))
-                .args([
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                ])
-                .args(["uv==0.8.22", "pytest==8.4.2"]),
-        );
-        std::fs::write(complete, "").unwrap();
-    }
-    directory.join("bin")
+    let packages = PythonPackages::install("uv-pytest", &["uv==0.8.22", "pytest==8.4.2"]);
+    packages.program("uv").parent().unwrap().to_owned()
 }
