@@ -7,6 +7,14 @@ use crate::machine::{Machine, json};
 #[test]
 fn a_service_of_the_system_runs_as_the_account_that_was_named() {
     let machine = Machine::boot();
+    for verb in ["start", "stop", "restart"] {
+        let absent = machine.run("root", &format!("hermes gateway {verb} --system"));
+        assert_eq!(absent.code, 1, "{absent:?}");
+        assert!(
+            absent.stderr.contains("is no service of the system"),
+            "{absent:?}"
+        );
+    }
     let nameless = machine.run("root", "hermes gateway install --system");
     assert_eq!(nameless.code, 2, "{nameless:?}");
     assert!(nameless.stderr.contains("--run-as-user"), "{nameless:?}");

@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         )?;
     }
     if args.no_start_now {
-        return context.line(format!("{} was not started", named(context)));
+        return context.line("It was not started");
     }
     if service.is_own() {
         StateFile::of_home(service.home()).want(DesiredState::Running)?;
@@ -87,13 +87,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 /// Says who runs the gateway that there is.
 fn running_already(context: &Context, service: &GatewayService, pid: u32) -> Result<()> {
     if service.is_active() {
-        context.line(format!("{} runs already (PID {pid})", named(context)))?;
+        context.line(format!("It runs already (PID {pid})"))?;
         return context.note("`hermes gateway restart` lets it use the new definition.");
     }
-    context.line(format!(
-        "{} runs outside the service (PID {pid})",
-        named(context)
-    ))?;
+    context.line(format!("It runs outside the service (PID {pid})"))?;
     context.note("`hermes gateway restart` hands it over to the service.")
 }
 
@@ -115,7 +112,10 @@ pub(crate) struct UninstallArgs {
 pub(super) fn uninstall(args: &UninstallArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("removing a service")?;
     let Some(service) = GatewayService::installed(context, args.scope.system)? else {
-        return context.line(format!("{} is no service of this machine", named(context)));
+        let name = context.location.profile_label();
+        return context.line(format!(
+            "The gateway of profile {name} is no service of this machine"
+        ));
     };
     if service.is_own() {
         StateFile::of_home(service.home()).want(DesiredState::Stopped)?;

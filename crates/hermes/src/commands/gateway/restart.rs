@@ -21,7 +21,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     if args.all {
         stop_everything(context)?;
     }
-    if let Some(service) = GatewayService::installed(context, args.scope.system)? {
+    if let Some(service) = GatewayService::meant(context, &args.scope)? {
         return restart_service(context, &service);
     }
     context.ensure_home()?;

@@ -74,6 +74,19 @@ impl GatewayService {
         Ok(found.filter(|service| service.manager.definition() != Definition::Absent))
     }
 
+    /// The installed service that a command means; without `--system` there need be none.
+    pub(super) fn meant(context: &Context, scope: &ScopeArgs) -> Result<Option<Self>> {
+        let found = Self::installed(context, scope.system)?;
+        if scope.system && found.is_none() {
+            let name = context.location.profile_label();
+            return Err(CommandError::user(format!(
+                "the gateway of profile {name} is no service of the system"
+            ))
+            .hint("`sudo hermes gateway install --system` makes it one"));
+        }
+        Ok(found)
+    }
+
     fn own(context: &Context, manager: Box<dyn ServiceManager>) -> Self {
         Self {
             manager,

@@ -14,7 +14,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     if args.all {
         stop::stop_everything(context)?;
     }
-    if let Some(service) = GatewayService::installed(context, args.scope.system)? {
+    if let Some(service) = GatewayService::meant(context, &args.scope)? {
         if service.is_own() {
             StateFile::of_home(service.home()).want(DesiredState::Running)?;
         }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(service) = GatewayService::installed(context, args.scope.system)?
+    if let Some(service) = GatewayService::meant(context, &args.scope)?
         && service.is_active()
     {
         return stop_service(context, &service);
