@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, waitid,
-    waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
 
 use crate::clone::{self, Cloned};
+use crate::orphans::{bury, disown};
 use crate::{
     ChildSpec, Error, Group, KillTiming, ProcessTree, Result, Streams, first_readable, kill_tree,
     start_time_of,
@@ -155,21 +155,13 @@ impl Child {
 
     /// Waits for the end of the child itself and lets its pid go. What the child left behind goes on.
     pub fn wait(&mut self) -> Result<ExitStatus> {
-        loop {
-            if let Some(status) = self.status {
-                return Ok(status);
-            }
-            match waitpid(Some(self.pid), WaitOptions::empty()) {
-                Ok(Some((_, status))) => {
-                    self.status = Some(ExitStatus::new(
-                        status.exit_status(),
-                        status.terminating_signal(),
-                    ));
-                }
-                Ok(None) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(self.lost(errno.into())),
-            }
+        if let Some(status) = self.status {
+            return Ok(status);
         }
+        let status = bury(self.pid).map_err(|errno| self.lost(errno.into()))?;
+        let status = ExitStatus::new(status.exit_status(), status.terminating_signal());
+        self.status = Some(status);
+        Ok(status)
     }
 
     /// Kills the child, which must have started nobody, and waits for its end.
@@ -179,6 +171,15 @@ impl Child {
             let _: rustix::io::Result<()> = kill_process(self.pid, Signal::KILL);
         }
         self.wait()
+    }
+
+    /// Kills the child, which must have started nobody, and leaves its end to [`crate::reap_orphans`].
+    pub fn kill_and_leave(mut self) {
+        if self.status.is_none() {
+            let _: rustix::io::Result<()> = kill_process(self.pid, Signal::KILL);
+            disown(self.pid);
+        }
+        self.kill_on_drop = false;
     }
 
     /// Kills its group, before it has been waited for.

@@ -14,12 +14,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::descriptors::received;
-use crate::kernel_mark::{CARRIER, ChosenBy, limit_for, own_limit};
+use crate::kernel_mark::{CARRIER, ChosenBy, limit_for, own_limit, remember_mark};
+use crate::orphans::{bury, start_own};
 use crate::own_memory::given_core_limit;
 use crate::sandbox::Sandbox;
 use crate::{ChildSpec, Group};
@@ -92,7 +92,18 @@ pub(crate) fn start(
         core_limit: given_core_limit(),
         error: AtomicI32::new(0),
     };
-    let cloned = prepared.clone_and_wait()?;
+    let mut exit = None;
+    let pid = start_own(|| {
+        let (pid, descriptor) = prepared.clone_and_wait()?;
+        exit = descriptor;
+        Ok(pid)
+    })?;
+    let Some(exit) = exit else {
+        // A child that cannot be watched must not run.
+        end(pid);
+        return Err(io::ErrorKind::Unsupported.into());
+    };
+    let cloned = Cloned { pid, exit };
     match prepared.error.load(Ordering::SeqCst) {
         0 => match report {
             None => Ok(cloned),
@@ -101,8 +112,7 @@ pub(crate) fn start(
                     Ok(()) => Ok(cloned),
                     Err(error) => {
                         // Nobody would answer it.
-                        let _: Result<(), _> = kill_process(cloned.pid, Signal::KILL);
-                        reap(cloned.pid);
+                        end(cloned.pid);
                         Err(error)
                     }
                 }
@@ -110,19 +120,20 @@ pub(crate) fn start(
         },
         error => {
             // The child has ended already; only its number is left.
-            reap(cloned.pid);
+            let _: rustix::io::Result<_> = bury(cloned.pid);
             Err(io::Error::from_raw_os_error(error))
         }
     }
 }
 
 impl Prepared<'_> {
-    /// Returns when the child has become the program or has given up.
+    /// Returns when the child has become the program or has given up, with the descriptor that tells
+    /// its end where the kernel has such.
     #[expect(
         unsafe_code,
         reason = "there is no safe interface for starting a child in borrowed memory"
     )]
-    fn clone_and_wait(&self) -> io::Result<Cloned> {
+    fn clone_and_wait(&self) -> io::Result<(Pid, Option<OwnedFd>)> {
         let mut stack = Box::<[u128]>::new_uninit_slice(STACK_WORDS);
         let mut exit: RawFd = -1;
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -155,15 +166,9 @@ impl Prepared<'_> {
                 "the system returned no process id for the child",
             ));
         };
-        if exit < 0 {
-            // A child that cannot be watched must not run.
-            let _: Result<(), _> = kill_process(pid, Signal::KILL);
-            reap(pid);
-            return Err(io::ErrorKind::Unsupported.into());
-        }
         // SAFETY: with CLONE_PIDFD a clone that succeeded has put a descriptor there, which is ours.
-        let exit = unsafe { OwnedFd::from_raw_fd(exit) };
-        Ok(Cloned { pid, exit })
+        let exit = (exit >= 0).then(|| unsafe { OwnedFd::from_raw_fd(exit) });
+        Ok((pid, exit))
     }
 
     /// Runs in the child. Returns only with the error that kept it from becoming the program.
@@ -266,6 +271,7 @@ fn kernel_mark(mark: &str, chosen_by: ChosenBy) -> Option<libc::rlimit> {
         return None;
     }
     let limit = limit_for(mark, chosen_by, own_limit())?;
+    remember_mark(mark);
     Some(libc::rlimit {
         rlim_cur: limit,
         rlim_max: limit,
@@ -305,9 +311,10 @@ fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Waits for a child that has ended or is about to.
-fn reap(pid: Pid) {
-    while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {}
+/// Ends a child and waits for that.
+fn end(pid: Pid) {
+    let _: Result<(), _> = kill_process(pid, Signal::KILL);
+    let _: rustix::io::Result<_> = bury(pid);
 }
 
 fn c_string(text: &OsStr) -> io::Result<CString> {

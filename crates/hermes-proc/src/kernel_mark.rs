@@ -4,7 +4,8 @@
 //! second fork: a daemon does all three. Limits of resources, though, are inherited through every fork
 //! and every program, and one of them has meant nothing since Linux 2.4.25: the number of file locks.
 //! So it holds a number made from the mark. A process can lower a limit and never raise it again; the
-//! sandbox does not let it do even that.
+//! sandbox does not let it do even that, and outside of it the orphan that did so is known by having
+//! no number at all (`has_lost_mark`).
 //!
 //! Two numbers fit in: that of the command, and, should the command be a Hermes itself, that of the
 //! command the Hermes belongs to. Whoever ends the outer one so finds the inner ones as well.
@@ -13,7 +14,9 @@
 //! set for a person's, because a limit can only become lower: an agent in a person's command takes
 //! the bit away, and nothing below can bring it back.
 
+use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
 
 use crate::linux;
 
@@ -85,6 +88,26 @@ pub(crate) fn is_marked(pid: u32, number: u32) -> bool {
     // The call is quick, and refused for processes that have become another user; the file is not.
     let limit = limit_of(pid).or_else(|| linux::limit(pid, "Max file locks"));
     limit.is_some_and(|limit| carries(limit, number))
+}
+
+/// Whether a process below us has another limit than we have, and none that we gave.
+pub(crate) fn has_lost_mark(pid: u32) -> bool {
+    let Some(limit) = limit_of(pid).filter(|limit| *limit != own_limit()) else {
+        return false;
+    };
+    let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_given = |number: u64| u32::try_from(number).is_ok_and(|number| given.contains(&number));
+    !is_mark(limit) || !(is_given(limit >> 32) || is_given(limit & NOBODY))
+}
+
+/// The numbers of the commands of this process, also of those that have ended: what they left behind
+/// carries them.
+static GIVEN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Remembers that a command carries this mark.
+pub(crate) fn remember_mark(mark: &str) {
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    given.extend(number_of(mark));
 }
 
 /// The limit of this process.

@@ -3,7 +3,8 @@
 //! A command's processes are its session leader, the leader's descendants, the members of its session
 //! and group, and all that carry its mark, in the environment or with the kernel: a daemon that forked
 //! twice, made a session of its own and emptied its environment is still found. So is whatever its
-//! supervisor was given as its nearest living ancestor. Each process is remembered with its start time, and
+//! supervisor was given as its nearest living ancestor, and what has taken the kernel's mark away and
+//! was given to us. Each process is remembered with its start time, and
 //! one with another start time is never signalled. A kill is reported as done only when none is left.
 
 use std::collections::BTreeMap;
@@ -12,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::kernel_mark::{is_marked, number_of};
+use crate::kernel_mark::{has_lost_mark, is_marked, number_of};
 use crate::linux::{self, Stat};
+use crate::orphans::is_adopted;
 use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self, is_same_live_process};
 
 /// The variable that marks every process of one command.
@@ -107,6 +109,12 @@ impl ProcessTree {
     }
 }
 
+/// Whether a child of ours is an orphan of some command and has made itself unknown. Which command it
+/// was nobody can tell any more, so it ends with the first that is ended and had begun before it.
+fn is_escaped(pid: u32) -> bool {
+    is_adopted(pid) && has_lost_mark(pid)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Member {
     InGroup,
@@ -116,6 +124,7 @@ enum Member {
 struct Search<'a> {
     tree: &'a ProcessTree,
     boot_id: String,
+    own: u32,
     spared: Vec<u32>,
     /// What the kernel knows the command by.
     number: Option<u32>,
@@ -132,10 +141,12 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(tree: &'a ProcessTree) -> Self {
+        let own = std::process::id();
         let mut spared = ancestors_of_self();
-        spared.push(std::process::id());
+        spared.push(own);
         Self {
             tree,
+            own,
             boot_id: linux::boot_id().unwrap_or_default(),
             spared,
             number: number_of(&tree.mark),
@@ -230,6 +241,7 @@ impl<'a> Search<'a> {
         let is_near = leader != 0 && (stat.session == leader || stat.group == leader);
         (is_near && pid != leader && !self.is_recycled)
             || self.supervisor == Some(stat.parent)
+            || (self.tree.leader_is_ours && stat.parent == self.own && is_escaped(pid))
             || self.number.is_some_and(|number| is_marked(pid, number))
             || (!self.tree.mark.is_empty() && self.is_marked(pid, stat))
     }

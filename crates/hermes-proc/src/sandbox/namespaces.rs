@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use rustix::net::RecvFlags;
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::Pid;
 
 use super::plan::{SHARED_MEMORY, SandboxPlan};
 use crate::descriptors::{received, send_descriptor};
+use crate::orphans::{bury, start_own};
 use crate::own_memory::is_hidden;
 
 /// The namespaces of a sandbox.
@@ -87,16 +88,14 @@ impl Namespaces {
             Builder::start(plan, &ours, theirs)
         } else {
             let build = Build::of(plan, in_user_namespace, theirs.as_raw_fd())?;
-            let child = build.fork();
+            let child = start_own(|| build.fork());
             // Ours would keep us waiting for a child that ended without an answer.
             drop(theirs);
             child
         }?;
         let built = Self::received(&ours, in_user_namespace);
-        while matches!(
-            waitpid(Some(child), WaitOptions::empty()),
-            Err(rustix::io::Errno::INTR)
-        ) {}
+        // Nothing depends on how it ended.
+        let _: rustix::io::Result<_> = bury(child);
         built
     }
 
@@ -127,7 +126,7 @@ struct Builder;
 
 impl Builder {
     fn start(plan: &SandboxPlan, mut ours: &UnixStream, theirs: UnixStream) -> io::Result<Pid> {
-        let child = Self::spawn(theirs.as_raw_fd())?;
+        let child = start_own(|| Self::spawn(theirs.as_raw_fd()))?;
         drop(theirs);
         let plan = plan.encode();
         let length = u32::try_from(plan.len()).map_err(io::Error::other)?;

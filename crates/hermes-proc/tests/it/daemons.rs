@@ -147,6 +147,32 @@ fn orphans_without_any_mark_belong_to_their_supervisor() {
     assert!(hermes_proc::is_zombie(pid));
     let mut child = child;
     child.wait().unwrap();
-    reap_orphans(&child);
+    reap_orphans();
     assert_eq!(start_time_of(pid), None);
+}
+
+/// As root it could raise the limit again; nobody else can.
+#[test]
+fn a_daemon_that_took_the_mark_of_the_kernel_away_ends_with_its_command() {
+    adopt_orphans().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    for (number, limit) in ["0", "4294967297"].into_iter().enumerate() {
+        let [file, other] = ["pid", "other"].map(|name| dir.path().join(format!("{name}{number}")));
+        // `setsid` belongs to util-linux, as `prlimit` does.
+        let script = daemon(&file).replace("env -i setsid", "env -i prlimit --locks=@ setsid");
+        let mut child = start(&script.replace('@', limit), "00112233445566cc");
+        // A child of our own that does the same is nobody's orphan.
+        let beside = format!("exec prlimit --locks={limit} sleep 1000");
+        let beside = start(&beside, "00112233445566dd");
+        // And what another command left, mark and all, is that command's.
+        let mut leaving = start(&daemon(&other), "00112233445566ee");
+        let (pid, other) = (written_pid(&file), written_pid(&other));
+        child.kill_tree(TIMING).unwrap();
+        assert!(!lives(pid), "{limit}");
+        assert!(!beside.has_ended() && lives(other), "{limit}");
+        leaving.kill_tree(TIMING).unwrap();
+        beside.kill_alone().unwrap();
+        reap_orphans();
+        assert_eq!(start_time_of(pid), None);
+    }
 }

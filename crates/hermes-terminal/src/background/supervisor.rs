@@ -180,7 +180,7 @@ impl Supervisor {
         let ready = self.poll(wait, running)?;
         if ready.orphan {
             self.exits.clear();
-            reap_orphans(&self.child);
+            reap_orphans();
         }
         if ready.output {
             self.read_output();

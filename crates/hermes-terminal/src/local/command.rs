@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_fs::random_hex;
-use hermes_proc::Wake;
 use hermes_proc::sandbox::Sandbox;
+use hermes_proc::{Wake, adopt_orphans, reap_orphans};
 
 use super::backend::{LocalBackend, MARK};
 use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
@@ -77,6 +77,10 @@ impl LocalBackend {
             guard: self.guard(),
             sandbox: sandbox.as_ref(),
         };
+        // So that what a command leaves behind is still below us, should it have to be ended.
+        if let Err(error) = adopt_orphans() {
+            tracing::debug!(%error, "orphans of commands are not found by their parent");
+        }
         let outcome = match self.attempt(run, prepared, command.interrupt, sink) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -86,6 +90,7 @@ impl LocalBackend {
                 });
             }
         };
+        reap_orphans();
         let mut shell_note = None;
         if let Some(report) = Report::parse(&outcome.report, &nonce) {
             // The shell reports without links, and was perhaps started through one.

@@ -13,6 +13,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use hermes_proc::reap_orphans;
 use hermes_proc::sandbox::Sandbox;
 
 use super::shell_run::ShellRun;
@@ -89,7 +90,8 @@ impl Prepared {
         if is_same {
             return Some(self.shell);
         }
-        self.shell.discard();
+        // The command waits for its own shell long enough.
+        self.shell.drop_soon();
         None
     }
 }
@@ -97,7 +99,7 @@ impl Prepared {
 fn is_same_sandbox(one: Option<&Arc<Sandbox>>, other: Option<&Arc<Sandbox>>) -> bool {
     match (one, other) {
         (None, None) => true,
-        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (Some(one), Some(other)) => one.confines_like(other),
         _ => false,
     }
 }
@@ -207,7 +209,11 @@ fn start_on_request(slots: &Slots, requests: &Receiver<(SessionKey, Birth)>) {
                 });
                 slots.put(&session, prepared);
             }
-            Err(RecvTimeoutError::Timeout) => slots.drop_unused(),
+            Err(RecvTimeoutError::Timeout) => {
+                slots.drop_unused();
+                // Of commands that ended long ago.
+                reap_orphans();
+            }
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }

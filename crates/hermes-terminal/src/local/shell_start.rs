@@ -166,6 +166,11 @@ impl GatedShell {
         Ok((self.child, self.pipes))
     }
 
+    /// Ends the shell, which has run nothing, and does not wait for that.
+    pub(super) fn drop_soon(self) {
+        self.child.kill_and_leave();
+    }
+
     /// Ends the shell, which has run nothing.
     pub(super) fn discard(self) {
         if let Err(error) = self.child.kill_alone() {

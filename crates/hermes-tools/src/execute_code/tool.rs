@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use hermes_proc::{ChildSpec, Group, Wake};
+use hermes_proc::{ChildSpec, Group, Wake, adopt_orphans, reap_orphans};
 use hermes_terminal::backend::Confinement;
 use serde_json::{Value, json};
 
@@ -203,6 +203,10 @@ impl ExecuteCodeTool {
             sandbox,
             ..ChildSpec::new(interpreter, arguments, variables)
         };
+        // So that what a script leaves behind is still below us when it is ended.
+        if let Err(error) = adopt_orphans() {
+            tracing::debug!(%error, "orphans of scripts are not found by their parent");
+        }
         let child = spec.spawn().map_err(|error| error.to_string())?;
         let watch = ScriptWatch {
             stage: &stage,
@@ -212,6 +216,7 @@ impl ExecuteCodeTool {
             max_stdout: settings.max_stdout,
         };
         let finished = wait(child, &watch);
+        reap_orphans();
         server.close();
         finished.map_err(|error| error.to_string())
     }

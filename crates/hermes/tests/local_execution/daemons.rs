@@ -65,6 +65,32 @@ fn a_daemon_dies_with_the_timeout_of_its_command() {
 }
 
 #[test]
+fn a_daemon_that_took_its_mark_away_dies_with_the_timeout_of_its_command() {
+    let place = place();
+    let mut talk = place.talk();
+    talk.output("true");
+    let file = place.work("pid");
+    let command = format!("ulimit -x 7; {}", command(&file));
+    let result = talk.terminal(json!({"command": command, "timeout": 2}));
+    assert_eq!(result["exit_code"], 124, "{result}");
+    let pid = std::fs::read_to_string(&file).unwrap();
+    assert!(!is_alive(&pid), "{pid} lives");
+    // One that was left on purpose goes on, and nobody buries it alive.
+    let other = place.work("other");
+    talk.output(&format!("ulimit -x 7; sh daemon.sh {}", other.display()));
+    let pid = pid_in(&other);
+    talk.output("true");
+    assert!(is_alive(&pid), "{pid} was ended");
+    let pid = pid.trim();
+    talk.output(&format!("kill {pid}"));
+    let path = format!("/proc/{pid}");
+    eventually("the orphan is buried", || {
+        talk.output("true");
+        !Path::new(&path).exists()
+    });
+}
+
+#[test]
 fn a_daemon_that_was_left_on_purpose_stays() {
     let place = place();
     let mut talk = place.talk();
