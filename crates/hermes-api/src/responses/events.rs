@@ -127,6 +127,8 @@ impl ResponseFormat {
 }
 
 impl Format for ResponseFormat {
+    const IS_BATCHED: bool = true;
+
     fn update(&mut self, update: Update<'_>, events: &mut Vec<Bytes>) {
         self.collected.update(&update);
         match update {
