@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use hermes_runtime::Context;
 use hyper::Request;
 use hyper::service::Service as _;
@@ -66,12 +66,38 @@ impl App {
 
     /// Lets the endpoint of a request answer it.
     pub(crate) async fn route(self: &Arc<Self>, mut request: Request<Body>) -> Response {
+        if let Err(error) = self.without_profile(&mut request) {
+            return error.into_response();
+        }
         request.extensions_mut().insert(Arc::clone(self));
         let answered: Result<Response, Infallible> = self.router.call(request).await;
         match answered {
             Ok(response) => response,
             Err(never) => match never {},
         }
+    }
+
+    /// Takes `/p/PROFILE` off the path of a request; another profile than this one is not served here.
+    fn without_profile(&self, request: &mut Request<Body>) -> Result<(), ApiError> {
+        let path = request
+            .uri()
+            .path_and_query()
+            .map_or("/", |path| path.as_str());
+        let Some((profile, rest)) = path
+            .strip_prefix("/p/")
+            .and_then(|path| path.split_once('/'))
+        else {
+            return Ok(());
+        };
+        let own = self.context().current.as_ref().map(ToString::to_string);
+        if profile != own.as_deref().unwrap_or("default") {
+            let shown = hermes_text::shown(profile, 80);
+            let message = format!("this server does not serve the profile {shown}");
+            return Err(ApiError::not_found(message).code("profile_not_found"));
+        }
+        let rest = format!("/{rest}").parse();
+        *request.uri_mut() = rest.map_err(|_| ApiError::bad_request("the path is not usable"))?;
+        Ok(())
     }
 
     /// What is counted at this moment.

@@ -12,8 +12,10 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::http::{self, ApiError};
 
-/// Longest id or key of a session.
-const MOST_ID: usize = 256;
+/// Longest key in a header, in characters.
+pub(crate) const MOST_ID: usize = 256;
+/// Longest id of a session, in bytes, as sessions are stored.
+pub(crate) const MOST_SESSION: usize = 255;
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("x-hermes-session-id");
 pub(crate) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -60,6 +62,12 @@ impl Call {
         let mut pairs = form_urlencoded::parse(self.query.as_bytes());
         let found = pairs.find(|(key, _)| key == name);
         found.map(|(_, value)| value.into_owned())
+    }
+
+    /// A switch in the query; off unless given.
+    pub(crate) fn query_switch(&self, name: &str) -> Result<bool, ApiError> {
+        let given = self.query(name).filter(|word| !word.is_empty());
+        given.map_or(Ok(false), |word| word_for(&word, name))
     }
 
     /// A header, trimmed; `None` if it is not there or empty.
@@ -110,11 +118,11 @@ impl Call {
 
 /// An id that a client gave to a session.
 pub(crate) fn checked_session_id(id: &str) -> Result<String, ApiError> {
-    if is_plain(id) && !id.contains(['/', '\\']) && !id.contains("..") {
+    if is_plain(id) && id.len() <= MOST_SESSION && !id.contains(['/', '\\']) && !id.contains("..") {
         return Ok(id.to_owned());
     }
     Err(ApiError::bad_request(format!(
-        "the session id is not usable: at most {MOST_ID} characters, no slashes, no '..'"
+        "the session id is not usable: at most {MOST_SESSION} bytes, no slashes, no '..'"
     ))
     .code("invalid_session_id"))
 }
@@ -140,17 +148,30 @@ pub(crate) fn json(value: &Value) -> Response {
     http::json_response(StatusCode::OK, value)
 }
 
-/// A switch in a body: true, false, or one of the words for them.
-pub(crate) fn switch(body: &Map<String, Value>, name: &str, otherwise: bool) -> bool {
-    match body.get(name) {
-        Some(Value::Bool(yes)) => *yes,
-        Some(Value::String(word)) if hermes_config::is_truthy(word.trim()) => true,
-        Some(Value::String(word)) => match word.trim().to_lowercase().as_str() {
-            "false" | "0" | "no" | "off" => false,
-            _ => otherwise,
-        },
-        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-        _ => otherwise,
+/// A switch in a body: true, false, or one of the words for them; all else is refused.
+pub(crate) fn switch(
+    body: &Map<String, Value>,
+    name: &str,
+    otherwise: bool,
+) -> Result<bool, ApiError> {
+    let word = match body.get(name) {
+        None | Some(Value::Null) => return Ok(otherwise),
+        Some(Value::Bool(yes)) => return Ok(*yes),
+        Some(Value::String(word)) => word.clone(),
+        Some(other) => other.to_string(),
+    };
+    word_for(&word, name)
+}
+
+/// What a word for true or false means.
+fn word_for(word: &str, name: &str) -> Result<bool, ApiError> {
+    match word.trim().to_lowercase().as_str() {
+        "false" | "0" | "no" | "off" => Ok(false),
+        word if hermes_config::is_truthy(word) => Ok(true),
+        _ => {
+            let message = format!("`{name}` must be true or false");
+            Err(ApiError::bad_request(message).param(name))
+        }
     }
 }
 

@@ -32,14 +32,13 @@ impl ReadContent {
                         .map_err(|error| error.param(param.to_owned()))?;
                 }
             }
-            Some(Value::Object(_)) => {
+            Some(_) => {
                 return Err(
                     ApiError::bad_request("a content is a string or a list of parts")
                         .code("invalid_content_part")
                         .param(param),
                 );
             }
-            Some(other) => read.add_text(&other.to_string()),
         }
         Ok(read)
     }
@@ -61,8 +60,12 @@ impl ReadContent {
                 return Ok(());
             }
             Value::Object(part) => part,
-            // Nothing that anybody sends today.
-            _ => return Ok(()),
+            _ => {
+                return Err(
+                    ApiError::bad_request("a part of a content is a string or an object")
+                        .code("invalid_content_part"),
+                );
+            }
         };
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
         match kind.trim().to_ascii_lowercase().as_str() {
@@ -70,7 +73,10 @@ impl ReadContent {
                 match part.get("text") {
                     Some(Value::String(text)) => self.add_text(text),
                     None | Some(Value::Null) => {}
-                    Some(other) => self.add_text(&other.to_string()),
+                    Some(_) => {
+                        return Err(ApiError::bad_request("the text of a part is a string")
+                            .code("invalid_content_part"));
+                    }
                 }
                 Ok(())
             }
@@ -190,7 +196,7 @@ mod tests {
     #[test]
     fn text_parts_become_one_text_and_images_are_kept() {
         let parts =
-            json!(["a", {"type": "text", "text": "b"}, 7, {"type": "input_text", "text": "c"}]);
+            json!(["a", {"type": "text", "text": "b"}, {"type": "input_text", "text": "c"}]);
         assert_eq!(read(&parts).unwrap().text, "a\nb\nc");
         let image =
             json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}]);
@@ -210,6 +216,8 @@ mod tests {
                 "unsupported_content_type",
             ),
             (json!({"type": "audio"}), "unsupported_content_type"),
+            (json!(7), "invalid_content_part"),
+            (json!({"type": "text", "text": 7}), "invalid_content_part"),
             (
                 json!({"type": "image_url", "image_url": "data:text/html,x"}),
                 "unsupported_content_type",

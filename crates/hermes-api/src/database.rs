@@ -81,13 +81,32 @@ impl HomeDatabase {
         // A connection to a file that was removed would write to nowhere.
         let (known, mut database) = match open.take() {
             Some((known, database)) if known == path && path.exists() => (known, database),
-            _ => (path.clone(), self.connect(&path)?),
+            _ => (path.clone(), self.connect_or_replace(&path)?),
         };
         let done = work(&path, &mut database);
         if done.is_ok() {
             *open = Some((known, database));
         }
         done
+    }
+
+    /// Opens the file. A damaged one is kept aside, and the server goes on with a new one.
+    fn connect_or_replace(&self, path: &Path) -> hermes_store::Result<Database> {
+        let error = match self.connect(path) {
+            Err(
+                error @ (hermes_store::Error::Corrupt { .. }
+                | hermes_store::Error::NotADatabase { .. }),
+            ) => error,
+            outcome => return outcome,
+        };
+        let Some(copy) = hermes_store::keep_damaged_copy(path)? else {
+            return Err(error);
+        };
+        for file in std::iter::once(path.to_owned()).chain(hermes_store::sidecars(path)) {
+            hermes_fs::remove_file_if_present(&file)?;
+        }
+        tracing::error!(%error, "a new file was begun; the damaged one is {}", copy.display());
+        self.connect(path)
     }
 
     fn connect(&self, path: &Path) -> hermes_store::Result<Database> {

@@ -11,6 +11,7 @@ use crate::about;
 use crate::call::{Answered, Call};
 use crate::chat;
 use crate::http::ApiError;
+use crate::jobs;
 use crate::responses;
 use crate::runs;
 use crate::sessions;
@@ -98,6 +99,14 @@ routes! {
     "session_fork" Post "/api/sessions/{session_id}/fork" "Continues a conversation in a copy" sessions::fork;
     "session_chat" Post "/api/sessions/{session_id}/chat" "One turn of a conversation" sessions::chat;
     "session_chat_stream" Post "/api/sessions/{session_id}/chat/stream" "One turn of a conversation, as events" sessions::chat_stream;
+    "jobs" Get "/api/jobs" "The scheduled jobs" jobs::list;
+    "job_create" Post "/api/jobs" "Schedules a job" jobs::create;
+    "job" Get "/api/jobs/{job_id}" "A scheduled job" jobs::show;
+    "job_update" Patch "/api/jobs/{job_id}" "Changes a scheduled job" jobs::update;
+    "job_delete" Delete "/api/jobs/{job_id}" "Deletes a scheduled job and its outputs" jobs::delete;
+    "job_pause" Post "/api/jobs/{job_id}/pause" "Keeps a job from running" jobs::pause;
+    "job_resume" Post "/api/jobs/{job_id}/resume" "Lets a job run again" jobs::resume;
+    "job_run" Post "/api/jobs/{job_id}/run" "Makes a job due now" jobs::run;
 }
 
 /// Whether a path needs no key.

@@ -185,6 +185,9 @@ impl ApiServer {
 
 /// Forgets what is too old, beside the connections.
 fn sweep_ledger(app: &Arc<App>) {
+    if !app.ledger.is_open() {
+        return;
+    }
     let app = Arc::clone(app);
     tokio::task::spawn_blocking(move || app.ledger.sweep(&app.context().location.home));
 }
@@ -238,8 +241,13 @@ async fn connection(
         }
     };
     if let Err(error) = result {
-        // Clients go whenever they like.
-        tracing::debug!(%error, peer = %peer.0, "a connection ended early");
+        let peer = peer.0;
+        if error.is_parse() || error.is_parse_too_large() {
+            tracing::info!(%error, %peer, "what a client sent is not a request");
+        } else {
+            // Clients go whenever they like.
+            tracing::debug!(%error, %peer, "a connection ended early");
+        }
     }
     app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
 }

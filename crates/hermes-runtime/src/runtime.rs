@@ -10,7 +10,7 @@ use hermes_agent::{
 use hermes_board::completion::GoalJudge;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
-use hermes_session::{SessionId, SessionStore};
+use hermes_session::{Session, SessionId, SessionStore};
 use hermes_tools::ToolConversation;
 
 use crate::active_sessions::SessionSlot;
@@ -67,13 +67,7 @@ impl Runtime {
             .then(|| Worktree::create(context))
             .transpose()?;
         let context = context_in_directory(context, request, resumed.as_ref(), worktree.as_ref());
-        let id = match &resumed {
-            Some(session) => session.id.clone(),
-            None => match &request.session_id {
-                Some(id) => SessionId::parse(id)?,
-                None => SessionId::generate(),
-            },
-        };
+        let id = session_id(request, resumed.as_ref())?;
         let worker = Worker::from_context(&context)?;
         // Workers are limited by the board.
         let slot = match worker {
@@ -271,4 +265,13 @@ fn watch_claim(
         }
         None => (None, Some(check)),
     }
+}
+
+/// The id of the session: that of the one to continue, the requested one, or a new one.
+fn session_id(request: &ConversationRequest, resumed: Option<&Session>) -> Result<SessionId> {
+    Ok(match (resumed, &request.session_id) {
+        (Some(session), _) => session.id.clone(),
+        (None, Some(id)) => SessionId::parse(id)?,
+        (None, None) => SessionId::generate(),
+    })
 }

@@ -38,7 +38,7 @@ pub(crate) async fn capabilities(call: Call) -> Answered {
             "session_chat_streaming": true,
             "session_fork": true,
             "admin_config_rw": false,
-            "jobs_admin": false,
+            "jobs_admin": true,
             "memory_write_api": false,
             "skills_api": true,
             "audio_api": false,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::call::switch;
+use crate::call::{switch, text};
 use crate::content::ReadContent;
 use crate::http::ApiError;
 use crate::turn::HistoryMessage;
@@ -59,8 +59,8 @@ impl ChatRequest {
             .map(|(is_user, content)| content.into_history(is_user));
         let system = system.join("\n");
         Ok(Self {
-            model: body.get("model").and_then(Value::as_str).map(str::to_owned),
-            stream: switch(body, "stream", false),
+            model: text(body, "model")?,
+            stream: switch(body, "stream", false)?,
             system: (!system.trim().is_empty()).then_some(system),
             history: history.collect(),
             prompt,

@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 /// The code of a turn that the end of the gateway has ended.
 const CUT_OFF: &str = "gateway_stopping";
 
+/// Why a request was refused, beside the answer that says so: for the log.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal(pub(super) String);
+
 /// A refused or failed request.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
@@ -153,6 +157,9 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = json_response(self.status, &self.to_json());
+        response
+            .extensions_mut()
+            .insert(Refusal(self.message.clone()));
         for (name, value) in self.headers {
             insert(&mut response, name, &value);
         }

@@ -27,9 +27,10 @@ pub(crate) fn event(name: Option<&str>, data: &Value) -> Bytes {
 }
 
 /// The writing end.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct EventWriter {
-    sender: UnboundedSender<Bytes>,
+    /// None after the end.
+    sender: Option<UnboundedSender<Bytes>>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -38,7 +39,14 @@ impl EventWriter {
     pub(crate) fn write(&self, bytes: Bytes) -> bool {
         let length = bytes.len();
         let before = self.waiting.fetch_add(length, Ordering::Relaxed);
-        before + length <= MOST_WAITING.max(length) && self.sender.send(bytes).is_ok()
+        let has_room = before + length <= MOST_WAITING.max(length);
+        let sender = self.sender.as_ref();
+        has_room && sender.is_some_and(|sender| sender.send(bytes).is_ok())
+    }
+
+    /// Ends the stream.
+    pub(crate) fn end(&mut self) {
+        self.sender = None;
     }
 }
 
@@ -58,7 +66,7 @@ pub(crate) fn event_stream(when_gone: WhenGone) -> (EventWriter, EventBody) {
     let (sender, receiver) = unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
     let writer = EventWriter {
-        sender,
+        sender: Some(sender),
         waiting: Arc::clone(&waiting),
     };
     let body = EventBody {

@@ -10,7 +10,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::auth::has_key;
-use super::error::ApiError;
+use super::error::{ApiError, Refusal};
 use crate::app::App;
 use crate::routes;
 use crate::settings::Origins;
@@ -41,7 +41,13 @@ pub(crate) async fn guarded(app: &Arc<App>, peer: Peer, request: Request<Body>) 
     let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = match admission(app, peer, &request) {
         Admission::Refused(response) => *response,
-        Admission::Admitted => app.route(request).await,
+        Admission::Admitted => {
+            let method = request.method().clone();
+            let path = hermes_text::shown(request.uri().path(), 200);
+            let response = app.route(request).await;
+            log_refusal(peer, &method, &path, &response);
+            response
+        }
     };
     let headers = response.headers_mut();
     for (name, value) in SECURITY {
@@ -101,6 +107,25 @@ fn admission(app: &Arc<App>, peer: Peer, request: &Request<Body>) -> Admission {
         .code("invalid_api_key")
         .header(header::WWW_AUTHENTICATE, "Bearer".to_owned());
     refused(error.into_response())
+}
+
+/// One line about a request that nothing can be done with. What clients ask for in vain in the course of
+/// things, such as something that is not there yet, is no news.
+fn log_refusal(peer: Peer, method: &Method, path: &str, response: &Response) {
+    let Some(Refusal(reason)) = response.extensions().get::<Refusal>() else {
+        return;
+    };
+    let (status, peer) = (response.status(), peer.0);
+    let reason = hermes_text::shown(reason, 300);
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
+            tracing::debug!(%peer, %method, path, "{status}: {reason}");
+        }
+        status if status.is_server_error() => {
+            tracing::warn!(%peer, %method, path, "{status}: {reason}");
+        }
+        status => tracing::info!(%peer, %method, path, "{status}: {reason}"),
+    }
 }
 
 /// One line about a request that was refused; nothing in it can forge another.

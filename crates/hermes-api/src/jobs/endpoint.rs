@@ -99,8 +99,7 @@ async fn answered(
 }
 
 pub(crate) async fn list(call: Call) -> Answered {
-    let all = call.query("include_disabled");
-    let all = all.is_some_and(|word| hermes_config::is_truthy(&word));
+    let all = call.query_switch("include_disabled")?;
     let list = with_jobs(&call.app, |jobs| load_jobs(&jobs.home)).await?;
     let jobs: Vec<&Job> = list
         .jobs

@@ -48,6 +48,9 @@ pub(super) fn change(body: &Map<String, Value>) -> Result<JobChange, ApiError> {
             hermes_text::shown(&unknown.join(", "), 200)
         )));
     }
+    if let Some((name, _)) = body.iter().find(|(_, value)| value.is_null()) {
+        return Err(refused(format!("`{name}` cannot be null")));
+    }
     let change = JobChange {
         schedule: text(body, "schedule")?,
         prompt: checked(text(body, "prompt")?, "prompt", MOST_PROMPT)?,
@@ -82,9 +85,9 @@ fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, ApiErro
 
 fn checked(text: Option<String>, name: &str, most: usize) -> Result<Option<String>, ApiError> {
     match text {
-        Some(text) if text.chars().count() > most => Err(refused(format!(
-            "`{name}` has more than {most} characters"
-        ))),
+        Some(text) if text.chars().count() > most => {
+            Err(refused(format!("`{name}` has more than {most} characters")))
+        }
         text => Ok(text),
     }
 }

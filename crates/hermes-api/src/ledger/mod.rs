@@ -67,6 +67,11 @@ impl TurnLedger {
         self.database.exists(home)
     }
 
+    /// Whether the file is in use.
+    pub(crate) fn is_open(&self) -> bool {
+        self.database.is_open()
+    }
+
     /// Frees what an open file takes. For a start after which nothing is left to do.
     pub(crate) fn close(&self) {
         self.database.close();
@@ -74,9 +79,6 @@ impl TurnLedger {
 
     /// Forgets finished runs and answers that are too old, if the file is in use.
     pub(crate) fn sweep(&self, home: &Path) {
-        if !self.database.is_open() {
-            return;
-        }
         let swept = self
             .forget_runs(home)
             .and_then(|()| self.forget_answers(home));

@@ -139,6 +139,8 @@ impl ResponseFormat {
 }
 
 impl Format for ResponseFormat {
+    const IS_BATCHED: bool = true;
+
     fn update(&mut self, update: Update<'_>, events: &mut Vec<Bytes>) {
         match update {
             Update::Began { session } => {

@@ -54,13 +54,13 @@ impl ResponseRequest {
         history.extend(earlier);
         Ok(Self {
             model: text(body, "model")?,
-            stream: switch(body, "stream", false),
-            store: switch(body, "store", true),
+            stream: switch(body, "stream", false)?,
+            store: switch(body, "store", true)?,
             instructions: text(body, "instructions")?,
             named_session: text(body, "session_id")?
                 .map(|id| checked_session_id(&id))
                 .transpose()?,
-            truncate: body.get("truncation").and_then(Value::as_str) == Some("auto"),
+            truncate: text(body, "truncation")?.as_deref() == Some("auto"),
             conversation,
             previous,
             history,

@@ -11,7 +11,7 @@ use super::begin::{begin, run_order, stored_request};
 use super::events::RunEvents;
 use super::run::{Run, RunLog};
 use crate::app::{App, off_loop};
-use crate::call::{Answered, Call, json as json_answer, switch};
+use crate::call::{Answered, Call, json as json_answer, switch, text};
 use crate::http::{ApiError, event_response, json_response};
 use crate::idempotency::{fingerprint, once};
 use crate::ledger::{RUNS, TurnEntry};
@@ -139,10 +139,7 @@ pub(crate) async fn approve(mut call: Call) -> Answered {
         "once" | "approve" | "approved" | "allow" => ("once", Answer::Once),
         "session" => ("session", Answer::Session),
         "always" => ("always", Answer::Always),
-        "deny" => {
-            let reason = body.get("reason").and_then(Value::as_str);
-            ("deny", Answer::Deny(reason.map(str::to_owned)))
-        }
+        "deny" => ("deny", Answer::Deny(text(&body, "reason")?)),
         _ => {
             return Err(
                 ApiError::bad_request("`choice` is one of once, session, always and deny")
@@ -151,7 +148,7 @@ pub(crate) async fn approve(mut call: Call) -> Answered {
             );
         }
     };
-    let all = switch(&body, "all", false) || switch(&body, "resolve_all", false);
+    let all = switch(&body, "all", false)? || switch(&body, "resolve_all", false)?;
     let resolved = run.answer(&answer, all, choice);
     if resolved == 0 {
         return Err(

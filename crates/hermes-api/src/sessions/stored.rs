@@ -35,17 +35,23 @@ fn known(store: &SessionStore, id: &str) -> Result<Session, ApiError> {
     store.session(&id)?.ok_or_else(unknown)
 }
 
-fn number(call: &Call, name: &str, usual: usize) -> usize {
-    let given = call.query(name).and_then(|text| text.parse().ok());
-    given.unwrap_or(usual)
+fn number(call: &Call, name: &'static str, usual: usize) -> Result<usize, ApiError> {
+    match call.query(name) {
+        None => Ok(usual),
+        Some(text) => text.parse().map_err(|_| {
+            let message = format!("`{name}` must be a whole number that is not negative");
+            ApiError::bad_request(message)
+                .code("invalid_pagination")
+                .param(name)
+        }),
+    }
 }
 
 pub(crate) async fn list(call: Call) -> Answered {
-    let limit = number(&call, "limit", USUAL_LIMIT).min(MOST_LIMIT);
-    let offset = number(&call, "offset", 0).min(MOST_OFFSET);
+    let limit = number(&call, "limit", USUAL_LIMIT)?.min(MOST_LIMIT);
+    let offset = number(&call, "offset", 0)?.min(MOST_OFFSET);
     let source = call.query("source").filter(|source| !source.is_empty());
-    let children = call.query("include_children");
-    let children = children.is_some_and(|word| hermes_config::is_truthy(&word));
+    let children = call.query_switch("include_children")?;
     let app = Arc::clone(&call.app);
     let data = off_loop(move || {
         let store = open(&app)?;

@@ -14,6 +14,7 @@ use super::silence::{Pulse, watch};
 use crate::host::ApiHost;
 use crate::http::ApiError;
 use crate::ledger::{LiveTurn, TurnLedger};
+use crate::media::MediaRules;
 use crate::metrics::Metrics;
 use crate::settings::ApiSettings;
 
@@ -163,6 +164,11 @@ impl Turns {
         let seconds = context.config().int("agent.gateway_timeout")?;
         let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
         seconds.map(Duration::from_secs)
+    }
+
+    /// Which files of this machine may go along with an answer.
+    pub(super) fn media_rules(&self) -> MediaRules {
+        MediaRules::of(&self.shared.host.context())
     }
 
     /// Whether a turn may begin now.

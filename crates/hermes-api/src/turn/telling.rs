@@ -1,16 +1,22 @@
 //! The two ways a client hears of a turn: whole at its end, or piece by piece.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use bytes::Bytes;
 use hermes_agent::{TurnOutcome, TurnResult};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::control::{StopCause, TurnControl};
 use super::order::{TurnEnd, TurnOrder, TurnSink, Update};
 use super::run::Turns;
 use crate::http::{ApiError, EventWriter, event_response, event_stream};
+use crate::media::MediaRules;
+
+/// Pieces of text within this time become one event, where the format wants that.
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// Remembers of a turn what its result does not tell.
 pub(crate) trait Collect: Default + Send + 'static {
@@ -23,6 +29,9 @@ impl Collect for () {
 
 /// Writes a turn as events.
 pub(crate) trait Format: Send + 'static {
+    /// Whether pieces of text that come close together become one event.
+    const IS_BATCHED: bool = false;
+
     fn update(&mut self, update: Update<'_>, events: &mut Vec<Bytes>);
 
     /// The last events.
@@ -45,6 +54,7 @@ fn lost() -> ApiError {
 }
 
 struct WholeSink<C> {
+    media: MediaRules,
     collected: C,
     sender: oneshot::Sender<(TurnEnd, C)>,
 }
@@ -55,17 +65,86 @@ impl<C: Collect> TurnSink for WholeSink<C> {
         !self.sender.is_closed()
     }
 
-    fn finish(self: Box<Self>, end: TurnEnd) {
+    fn finish(self: Box<Self>, mut end: TurnEnd) {
+        if let Ok(result) = &mut end {
+            let text = result.final_response.take();
+            result.final_response = text.map(|text| self.media.with_images(text));
+        }
         // A client that has gone wants no answer.
         drop(self.sender.send((end, self.collected)));
     }
 }
 
-struct StreamSink<F> {
+struct StreamSink<F: Format> {
     /// Told the session once the turn begins.
     begun: Option<oneshot::Sender<Result<String, ApiError>>>,
+    events: Arc<Mutex<EventsOfTurn<F>>>,
+    /// Where the end of a pause in the text is waited for.
+    runtime: Handle,
+    control: Arc<TurnControl>,
+}
+
+/// The events of a turn, on their way to the client.
+struct EventsOfTurn<F> {
     writer: EventWriter,
-    format: F,
+    /// None once the turn is over.
+    format: Option<F>,
+    /// Text that was not written yet.
+    text: String,
+    /// When text was written last.
+    written: Option<Instant>,
+    /// Whether somebody will write the text soon.
+    is_awaited: bool,
+}
+
+impl<F: Format> EventsOfTurn<F> {
+    /// Writes the text that has come together; `false` if nobody reads it.
+    fn write_text(&mut self) -> bool {
+        if self.text.is_empty() {
+            return true;
+        }
+        self.written = Some(Instant::now());
+        let text = std::mem::take(&mut self.text);
+        self.write(Update::Text(&text))
+    }
+
+    fn write(&mut self, update: Update<'_>) -> bool {
+        let mut events = Vec::new();
+        if let Some(format) = &mut self.format {
+            format.update(update, &mut events);
+        }
+        events.into_iter().all(|event| self.writer.write(event))
+    }
+}
+
+fn locked<F>(events: &Mutex<EventsOfTurn<F>>) -> MutexGuard<'_, EventsOfTurn<F>> {
+    events.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<F: Format> StreamSink<F> {
+    /// Writes a piece of text now, or together with those that follow within a moment.
+    fn text(&self, text: &str) -> bool {
+        let mut events = locked(&self.events);
+        events.text.push_str(text);
+        let since = events.written.map(|written| written.elapsed());
+        let wait = since.map_or(Duration::ZERO, |since| TOGETHER.saturating_sub(since));
+        if !F::IS_BATCHED || wait.is_zero() {
+            return events.write_text();
+        }
+        if !events.is_awaited {
+            events.is_awaited = true;
+            let (later, control) = (Arc::clone(&self.events), Arc::clone(&self.control));
+            self.runtime.spawn(async move {
+                tokio::time::sleep(wait).await;
+                let mut events = locked(&later);
+                events.is_awaited = false;
+                if !events.write_text() {
+                    control.stop(StopCause::Client);
+                }
+            });
+        }
+        true
+    }
 }
 
 impl<F: Format> TurnSink for StreamSink<F> {
@@ -75,18 +154,24 @@ impl<F: Format> TurnSink for StreamSink<F> {
         {
             drop(begun.send(Ok((*session).to_owned())));
         }
-        let mut events = Vec::new();
-        self.format.update(update, &mut events);
-        events.into_iter().all(|event| self.writer.write(event))
+        if let Update::Text(text) = update {
+            return self.text(text);
+        }
+        let mut events = locked(&self.events);
+        events.write_text() && events.write(update)
     }
 
     fn finish(mut self: Box<Self>, end: TurnEnd) {
         match end {
             Ok(result) => {
-                let mut events = Vec::new();
-                self.format.finish(&result, &mut events);
-                for event in events {
-                    self.writer.write(event);
+                let mut events = locked(&self.events);
+                events.write_text();
+                let mut last = Vec::new();
+                if let Some(format) = events.format.take() {
+                    format.finish(&result, &mut last);
+                }
+                for event in last {
+                    events.writer.write(event);
                 }
             }
             Err(error) => {
@@ -95,6 +180,16 @@ impl<F: Format> TurnSink for StreamSink<F> {
                 }
             }
         }
+    }
+}
+
+impl<F: Format> Drop for StreamSink<F> {
+    /// The stream ends with the turn, also while a last piece of text is waited for.
+    fn drop(&mut self) {
+        let mut events = locked(&self.events);
+        events.write_text();
+        events.format = None;
+        events.writer.end();
     }
 }
 
@@ -108,6 +203,7 @@ impl Turns {
         let mut watched = StopWhenDropped(Some(Arc::clone(&control)));
         let (sender, receiver) = oneshot::channel();
         let sink = WholeSink {
+            media: self.media_rules(),
             collected: C::default(),
             sender,
         };
@@ -137,8 +233,15 @@ impl Turns {
         let (begun, session) = oneshot::channel();
         let sink = StreamSink {
             begun: Some(begun),
-            writer,
-            format,
+            events: Arc::new(Mutex::new(EventsOfTurn {
+                writer,
+                format: Some(format),
+                text: String::new(),
+                written: None,
+                is_awaited: false,
+            })),
+            runtime: Handle::current(),
+            control: Arc::clone(&control),
         };
         self.begin(order, control, Box::new(sink)).await?;
         let session = session.await.map_err(|_| lost())??;

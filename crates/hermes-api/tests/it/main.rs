@@ -10,6 +10,8 @@ mod admission;
 mod bad_clients;
 mod chat;
 mod client;
+mod jobs;
+mod limits;
 mod responses;
 mod runs;
 mod sessions;

@@ -36,7 +36,7 @@ const CACHES: [&str; 2] = ["__pycache__", ".cache"];
 
 /// Root entries that belong to this machine or hold copies of secrets: snapshots and backups
 /// contain `.env` and an unblanked `config.yaml`.
-const ROOT_ENTRIES: [&str; 12] = [
+const ROOT_ENTRIES: [&str; 13] = [
     "image_cache",
     "audio_cache",
     "cache",
@@ -44,6 +44,7 @@ const ROOT_ENTRIES: [&str; 12] = [
     "state-snapshots",
     "processes.json",
     "gateway-starts.log",
+    "api_turns.db",
     ".gateway-takeover.json",
     ".gateway-planned-stop.json",
     ".drain_request.json",
@@ -118,6 +119,7 @@ mod tests {
             "gateway_state.json.lock",
             ".update_check",
             ".clean_shutdown",
+            "api_turns.db",
             "cache",
             "state.db-wal",
             "a/b.tmp",

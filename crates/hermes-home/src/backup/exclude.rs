@@ -28,12 +28,14 @@ const RUNTIME: [&str; 3] = ["gateway.pid", "cron.pid", "gateway.lock"];
 
 /// Never restored into a home: they describe processes of the machine the backup was made on. An
 /// imported state "stopped" has kept hosted gateways from starting.
-const NEVER_RESTORED: [&str; 5] = [
+const NEVER_RESTORED: [&str; 6] = [
     "gateway_state.json",
     "gateway.pid",
     "gateway.lock",
     "cron.pid",
     "processes.json",
+    // Runs that were interrupted long ago, or that went on since.
+    "api_turns.db",
 ];
 
 /// Whether a full backup leaves out the entry at `relative`; its parents are not.
@@ -101,6 +103,7 @@ mod tests {
             "gateway_state.json",
             "profiles/coder/processes.json",
             "cron.pid",
+            "profiles/coder/api_turns.db",
             "a/b/state.db-shm",
             ".import.journal",
             ".import.tmp-7/x",

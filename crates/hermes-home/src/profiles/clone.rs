@@ -42,6 +42,8 @@ const RUNTIME: &[&str] = &[
     "gateway_state.json",
     "gateway_state.json.lock",
     "gateway-starts.log",
+    // Interrupted runs in it go on in their own home, and nowhere else.
+    "api_turns.db",
     "processes.json",
     ".gateway-takeover.json",
     ".gateway-planned-stop.json",
