@@ -14,6 +14,12 @@ use crate::agent::{Agent, CompactionState, entries};
 use crate::compaction::{Compacted, Need};
 use crate::message_conversion::to_wire;
 use crate::observer::TurnObserver;
+use crate::standing_goal::StandingGoal;
+
+/// Where the Python runtime looks for the goal of a session, too.
+fn goal_key(session: &SessionId) -> String {
+    format!("goal:{session}")
+}
 
 /// Minimum number of messages for a summary.
 const MIN_MESSAGES: usize = 4;
@@ -174,6 +180,22 @@ impl Agent {
     pub fn set_title(&mut self, title: &str) -> Result<String> {
         self.ensure_session()?;
         self.store.set_title(&self.session, title)
+    }
+
+    /// The standing goal of the session.
+    pub fn goal(&mut self) -> Result<Option<StandingGoal>> {
+        if !self.is_stored() {
+            return Ok(None);
+        }
+        let stored = self.store.meta(&goal_key(&self.session))?;
+        Ok(stored.and_then(|text| StandingGoal::from_json(&text)))
+    }
+
+    /// Stores the standing goal of the session, also before its first turn.
+    pub fn set_goal(&mut self, goal: &StandingGoal) -> Result<()> {
+        self.ensure_session()?;
+        let key = goal_key(&self.session);
+        self.store.set_meta(&key, &goal.to_json())
     }
 
     /// The current context window usage.

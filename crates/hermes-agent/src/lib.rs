@@ -19,6 +19,7 @@ mod observer;
 mod profile_description;
 pub mod prompt;
 mod settings;
+pub mod standing_goal;
 mod steering;
 mod title;
 mod tools;

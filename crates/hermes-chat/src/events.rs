@@ -1,6 +1,7 @@
 //! What happens in the conversation, on its way to the thread that owns the terminal.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,10 +37,12 @@ pub(crate) enum Event {
     /// A long step goes on.
     Progress(String),
     CallBegan {
+        id: String,
         tool: String,
         arguments: Value,
     },
     CallEnded {
+        id: String,
         tool: String,
         result: String,
         took: Duration,
@@ -56,8 +59,8 @@ pub(crate) enum Event {
     Messages(Vec<String>),
     /// A job that had the terminal is done; the text to go on with, if it gives one.
     JobDone(Option<String>),
-    /// The same, and a turn with this message follows.
-    JobTurn(String),
+    /// The same, and a turn follows, with this message if it has one.
+    JobTurn(Option<String>),
     /// What was typed in earlier sessions and contains the words of a search.
     Found {
         query: String,
@@ -76,6 +79,8 @@ pub(crate) struct Exchange {
     pub(crate) arrived: Wake,
     jobs: Mutex<VecDeque<Job>>,
     job_arrived: Condvar,
+    /// Whether something that the person has sent waits for the end of the turn.
+    has_waiting: AtomicBool,
 }
 
 impl Exchange {
@@ -85,6 +90,7 @@ impl Exchange {
             arrived: Wake::new()?,
             jobs: Mutex::default(),
             job_arrived: Condvar::new(),
+            has_waiting: AtomicBool::new(false),
         })
     }
 
@@ -110,6 +116,14 @@ impl Exchange {
         let mut events = lock(&self.events);
         self.arrived.clear();
         std::mem::take(&mut *events)
+    }
+
+    pub(crate) fn has_waiting_message(&self) -> bool {
+        self.has_waiting.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn note_waiting(&self, has_waiting: bool) {
+        self.has_waiting.store(has_waiting, Ordering::SeqCst);
     }
 
     pub(crate) fn submit(&self, job: Job) {
@@ -152,14 +166,21 @@ impl TurnObserver for ChatObserver {
                 Event::Notice(text)
             }
             TurnEvent::Calling {
-                tool, arguments, ..
+                id,
+                tool,
+                arguments,
             } => Event::CallBegan {
+                id: id.to_owned(),
                 tool: tool.to_owned(),
                 arguments: arguments.clone(),
             },
             TurnEvent::Called {
-                tool, result, took, ..
+                id,
+                tool,
+                result,
+                took,
             } => Event::CallEnded {
+                id: id.to_owned(),
                 tool: tool.to_owned(),
                 result: result.to_owned(),
                 took,

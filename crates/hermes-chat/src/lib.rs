@@ -33,7 +33,7 @@ pub use overlay::{Choice, choose};
 pub use setup::{
     CommandName, Facts, FindTyped, Job, PastMessage, PasteLimits, Setup, TurnEnd, Typed,
 };
-pub use terminal::{has_terminal, restore_terminal};
+pub use terminal::{UsualTerminal, has_terminal, restore_terminal, usual_terminal};
 
 use crate::app::Screen;
 use crate::events::{Event, Exchange};
@@ -90,9 +90,14 @@ impl Chat {
         self.exchange.send(Event::JobDone(text));
     }
 
-    /// A job that had the terminal is done, and leads to a turn with this message.
-    pub fn job_takes_turn(&self, message: impl Into<String>) {
-        self.exchange.send(Event::JobTurn(message.into()));
+    /// A job that had the terminal is done, and leads to a turn, with this message if it has one.
+    pub fn job_takes_turn(&self, message: Option<String>) {
+        self.exchange.send(Event::JobTurn(message));
+    }
+
+    /// Whether the person has sent a message that waits for the end of the turn.
+    pub fn has_waiting_message(&self) -> bool {
+        self.exchange.has_waiting_message()
     }
 
     /// What the status line shows has changed.

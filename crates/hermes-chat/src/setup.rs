@@ -84,8 +84,28 @@ pub struct TurnEnd {
     pub unwritten: Vec<String>,
     /// A message that came too late for the turn.
     pub pending: Option<String>,
+    /// What became of the goal of the session.
+    pub goal: Option<String>,
+    /// The message of a turn that follows, unless the person has sent something.
+    pub next: Option<String>,
     /// The message, if it could not be stored: it goes back into the text.
     pub returned: Option<String>,
+}
+
+impl TurnEnd {
+    /// A turn of which there is nothing else to say.
+    pub fn of(outcome: TurnOutcome) -> Self {
+        Self {
+            outcome,
+            text: None,
+            failure: None,
+            unwritten: Vec::new(),
+            pending: None,
+            goal: None,
+            next: None,
+            returned: None,
+        }
+    }
 }
 
 /// A message of the conversation so far.
@@ -114,6 +134,8 @@ pub enum Job {
     ListMessages,
     /// Goes on in a copy of the session that ends before this message of that list.
     Fork(usize),
+    /// Goes on with the goal of the session, if it is still pursued.
+    FollowGoal,
     /// The end of the conversation.
     Quit,
 }

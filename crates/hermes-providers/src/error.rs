@@ -110,6 +110,8 @@ pub struct ProviderFailure {
     pub message: String,
     /// Status of the HTTP answer, if there was one.
     pub status: Option<u16>,
+    /// With [`ErrorClass::Auth`]: whether a login has come to its end.
+    pub is_ended_login: bool,
     pub provider: String,
     pub model: String,
     /// With [`ErrorClass::Timeout`]: scheme, host and port of the server. The rest of its address may
@@ -147,6 +149,7 @@ impl ProviderFailure {
             class,
             message: message.into(),
             status: None,
+            is_ended_login: false,
             provider: String::new(),
             model: String::new(),
             address: None,
@@ -163,6 +166,9 @@ impl ProviderFailure {
     pub fn hint(&self) -> Option<String> {
         let provider = &self.provider;
         Some(match self.class {
+            ErrorClass::Auth if self.is_ended_login => {
+                format!("log in again with `hermes auth add {provider}`")
+            }
             ErrorClass::Auth if self.is_forbidden() => format!(
                 "the account at {provider} may have no access to `{}`, or the network or a proxy is blocked \
                  there; choose another model with `-m`, or look at the account",

@@ -24,6 +24,7 @@ mod route;
 mod server_limits;
 mod setup;
 mod small_image;
+mod token_claims;
 mod wire;
 
 pub use catalog::{
@@ -33,8 +34,8 @@ pub use catalog::{
 pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
 pub use login::{
-    BrowserLogin, DeviceLogin, DevicePrompt, LoginConnection, LoginError, PORTAL_CLIENT,
-    PORTAL_SCOPE, PORTAL_URL,
+    BrowserLogin, DeviceLogin, DevicePrompt, LOGIN_SERVERS, LoginConnection, LoginError,
+    LoginServer, QwenLogin, login_server,
 };
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{

@@ -1,6 +1,7 @@
 //! An open conversation: turns, changes between turns, and its end.
 
 mod goal;
+mod standing_goal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,8 @@ use crate::title::TitleKeeper;
 use crate::tool_set::ToolSet;
 use crate::worker::{ClaimWatch, Worker};
 use crate::worktree::Worktree;
+
+pub use standing_goal::GoalNews;
 
 /// An open conversation.
 pub struct Conversation {

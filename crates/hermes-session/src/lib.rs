@@ -27,8 +27,9 @@ pub use salvage::Salvaged;
 pub use session::{Counters, NewSession, Session, SessionEndReason, UsageRecord};
 pub use store::{
     AutoPrune, Compaction, CompactionLock, ConversationHistory, ConversationStep, DiscoverRequest,
-    DiscoveredConversation, ListRequest, ListedConversation, LockAttempt, MessageWindow, Neighbour,
-    Optimized, RecalledMessage, Resumed, ScrollRequest, SearchHit, SearchOrder, SearchRequest,
-    SessionFilter, SessionStore, Stats, TypedMessage, UndoneTurns, now,
+    DiscoveredConversation, Insights, InsightsRequest, ListRequest, ListedConversation,
+    LockAttempt, MessageWindow, Neighbour, Optimized, RecalledMessage, Resumed, ScrollRequest,
+    SearchHit, SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats, TypedMessage,
+    UndoneTurns, UsageOf, now,
 };
 pub use title::{MAX_TITLE, clean_title};

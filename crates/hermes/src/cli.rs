@@ -89,6 +89,8 @@ verbs! { Context;
     Sandbox(commands::sandbox::Args) => commands::sandbox::run,
     /// List, search, export and prune stored conversations
     Sessions(commands::sessions::Args) => commands::sessions::run,
+    /// Show what was done in the last days, and what it took
+    Insights(commands::insights::Args) => commands::insights::run,
     /// List and call agent tools
     Tools(commands::tools::Args) => commands::tools::run,
     /// Print a completion script for a shell

@@ -1,5 +1,6 @@
 //! What events of the conversation change.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use hermes_agent::TurnOutcome;
@@ -7,6 +8,7 @@ use serde_json::Value;
 
 use super::state::{App, Entry, Group, Holder, Turn, Waiting, Wish};
 use crate::cells::{CallEnd, QuestionView, ToolCell, duration};
+use crate::composer::Submission;
 use crate::draw::{Line, Span, clip, wrap};
 use crate::events::Event;
 use crate::look::{FooterField, ToolProgress};
@@ -60,21 +62,31 @@ impl App {
                 Some(turn) => turn.progress = Some(hermes_text::one_line(&text, 300)),
                 None => self.notice(self.glyphs.dot, &text, self.palette.faint()),
             },
-            Event::CallBegan { tool, arguments } => {
+            Event::CallBegan {
+                id,
+                tool,
+                arguments,
+            } => {
                 self.end_text();
                 self.keep_reasoning();
                 if let Some(turn) = &mut self.turn {
                     turn.waiting = None;
-                    turn.cells.push(ToolCell::began(tool, arguments));
+                    turn.cells.push(ToolCell::began(id, tool, arguments));
                 }
             }
-            Event::CallEnded { tool, result, took } => self.call_ended(&tool, result, took),
+            Event::CallEnded {
+                id,
+                tool,
+                result,
+                took,
+            } => self.call_ended((&id, &tool), result, took),
             Event::TurnEnded(end) => self.turn_ended(end),
             Event::Facts(facts) => {
                 if facts.cwd != self.facts.cwd {
                     self.files = crate::composer::FileList::default();
                 }
                 self.facts = *facts;
+                self.processes = None;
             }
             Event::Look(look) => self.set_look(*look),
             Event::Commands(commands) => self.setup.commands.extend(commands),
@@ -87,16 +99,19 @@ impl App {
                 if std::mem::replace(&mut self.holder, Holder::Screen) == Holder::Job {
                     self.last_group = Some(Group::Notice);
                 }
+                let images = std::mem::take(&mut self.kept_images);
                 if let Some(text) = text {
-                    self.composer.set(&text);
+                    self.composer.set_with_images(&text, images);
                 }
                 self.next_in_queue();
             }
             Event::JobTurn(message) => {
                 self.holder = Holder::Screen;
                 self.last_group = Some(Group::Notice);
-                self.show_message(&message, "");
-                self.remember(Entry::Person(message));
+                if let Some(message) = message {
+                    self.show_message(&message, "");
+                    self.remember(Entry::Person(message));
+                }
                 self.begin_turn();
             }
             Event::Found { query, messages } => self.found(&query, messages),
@@ -167,7 +182,7 @@ impl App {
         }
     }
 
-    fn call_ended(&mut self, tool: &str, result: String, took: Duration) {
+    fn call_ended(&mut self, (id, tool): (&str, &str), result: String, took: Duration) {
         let Some(turn) = &mut self.turn else {
             return;
         };
@@ -177,13 +192,16 @@ impl App {
         {
             turn.todos.clone_from(items);
         }
-        let running = turn.cells.iter().position(|cell| cell.tool == tool);
+        let same = |cell: &ToolCell| cell.id == id && cell.tool == tool;
+        let running = turn.cells.iter().position(same);
         let mut cell = match running {
             Some(index) => turn.cells.remove(index),
-            None => ToolCell::began(tool.to_owned(), Value::Null),
+            None => ToolCell::began(id.to_owned(), tool.to_owned(), Value::Null),
         };
         cell.end = Some(CallEnd { took, result });
         turn.progress = None;
+        // It may have started something in the background.
+        self.processes = None;
         self.show_cell(cell);
     }
 
@@ -241,11 +259,16 @@ impl App {
         if took >= LONG_TURN && self.setup.look.bell {
             self.wish = Some(Wish::Ring);
         }
+        if let Some(news) = &end.goal {
+            let news = hermes_text::one_line(news, 1_000);
+            self.notice(self.glyphs.dot, &news, self.palette.accent());
+        }
+        let images = std::mem::take(&mut self.kept_images);
         if let Some(text) = end.returned.filter(|_| self.composer.is_empty()) {
-            self.composer.set(&text);
+            self.composer.set_with_images(&text, images);
         }
         if let Some(pending) = end.pending {
-            self.queue.push_front(crate::composer::Submission {
+            self.queue.push_front(Submission {
                 shown: pending.clone(),
                 text: pending,
                 images: Vec::new(),
@@ -256,7 +279,14 @@ impl App {
             self.exchange.submit(Job::Quit);
         } else if turn.is_interrupted {
             self.give_queue_back();
+        } else if let Some(message) = end.next.clone().filter(|_| self.queue.is_empty()) {
+            self.begin_turn();
+            self.exchange.submit(Job::Turn {
+                text: message,
+                images: Vec::new(),
+            });
         } else {
+            self.goal_waits = end.next.is_some();
             self.next_in_queue();
         }
     }
@@ -332,13 +362,15 @@ impl App {
         if self.queue.is_empty() {
             return;
         }
-        let waiting: Vec<String> = self.queue.drain(..).map(|one| one.text).collect();
-        let mut text = waiting.join("\n");
+        self.exchange.note_waiting(false);
+        let mut waiting: Vec<Submission> = self.queue.drain(..).collect();
         if !self.composer.is_empty() {
-            text.push('\n');
-            text.push_str(&self.composer.take().text);
+            waiting.push(self.composer.take());
         }
-        self.composer.set(&text);
+        let texts: Vec<&str> = waiting.iter().map(|one| one.text.as_str()).collect();
+        let text = texts.join("\n");
+        let images = waiting.into_iter().flat_map(|one| one.images).collect();
+        self.composer.set_with_images(&text, images);
     }
 
     pub(super) fn begin_turn(&mut self) {
@@ -358,23 +390,23 @@ impl App {
 
     fn past(&mut self, messages: Vec<PastMessage>) {
         self.entries.clear();
-        let mut open: Option<ToolCell> = None;
+        self.entry_bytes = 0;
+        // Results follow the calls of a message in their order.
+        let mut open: VecDeque<ToolCell> = VecDeque::new();
         for message in messages {
-            if !matches!(message, PastMessage::Result(_))
-                && let Some(cell) = open.take()
-            {
-                self.remember(Entry::Call(Box::new(cell)));
+            let is_call = matches!(message, PastMessage::Call(..) | PastMessage::Result(_));
+            if !is_call {
+                self.remember_calls(&mut open);
             }
             match message {
                 PastMessage::Person(text) => self.remember(Entry::Person(text)),
                 PastMessage::Model(text) => self.remember(Entry::Model(text)),
                 PastMessage::Call(tool, arguments) => {
-                    open = Some(ToolCell::began(tool, arguments));
+                    open.push_back(ToolCell::began(String::new(), tool, arguments));
                 }
                 PastMessage::Result(result) => {
-                    let mut cell = open
-                        .take()
-                        .unwrap_or_else(|| ToolCell::began("tool".to_owned(), Value::Null));
+                    let unknown = || ToolCell::began(String::new(), "tool".to_owned(), Value::Null);
+                    let mut cell = open.pop_front().unwrap_or_else(unknown);
                     cell.end = Some(CallEnd {
                         took: Duration::ZERO,
                         result,
@@ -383,7 +415,12 @@ impl App {
                 }
             }
         }
-        if let Some(cell) = open {
+        self.remember_calls(&mut open);
+    }
+
+    /// Keeps calls without a result.
+    fn remember_calls(&mut self, open: &mut VecDeque<ToolCell>) {
+        for cell in open.drain(..) {
             self.remember(Entry::Call(Box::new(cell)));
         }
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::state::{App, Wish};
 use crate::cells::Handled;
-use crate::composer::{Popup, PopupKind};
+use crate::composer::{Newer, Popup, PopupKind};
 use crate::overlay::{Overlay, Picked, Picker, Transcript};
 use crate::setup::Job;
 use crate::terminal::{Input, Key, Mods};
@@ -234,18 +234,19 @@ impl App {
     }
 
     fn older(&mut self) {
-        let current = self.composer.text().to_owned();
-        if let Some(entry) = self.history.older(&current) {
+        if let Some(entry) = self.history.older(&self.composer) {
             self.composer.set(&entry);
             self.popup = None;
         }
     }
 
     fn newer(&mut self) {
-        if let Some(entry) = self.history.newer() {
-            self.composer.set(&entry);
-            self.popup = None;
+        match self.history.newer() {
+            Some(Newer::Entry(entry)) => self.composer.set(&entry),
+            Some(Newer::Draft(draft)) => self.composer.restore(draft),
+            None => return,
         }
+        self.popup = None;
     }
 
     /// Ends the turn, empties the text, or ends the program: the first that there is to do.
@@ -286,9 +287,11 @@ impl App {
             self.hint = Some("The editor opens when the turn is over".to_owned());
             return;
         }
-        let text = self.composer.take().text;
+        let taken = self.composer.take();
         self.popup = None;
-        self.lend(Job::Edit(text));
+        // An editor has no place for images; they come back with the text.
+        self.kept_images = taken.images;
+        self.lend(Job::Edit(taken.text));
     }
 
     fn attach_image(&mut self) {

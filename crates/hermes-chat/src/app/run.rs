@@ -14,7 +14,7 @@ use super::view::SPIN;
 use crate::draw::Region;
 use crate::events::{Event, Exchange};
 use crate::overlay::Alternate;
-use crate::setup::{Facts, Setup};
+use crate::setup::{Facts, Job, Setup};
 use crate::terminal::{Decoder, Input, Pausing, RawMode, Size, size, write_all};
 
 /// How long a lone escape may be the beginning of something.
@@ -169,7 +169,9 @@ impl Screen {
             due.saturating_duration_since(now)
         });
         let countdown = (!self.app.questions.is_empty()).then_some(COUNTDOWN);
-        [frame, escape, spin, countdown].into_iter().flatten().min()
+        let count = self.app.count_holds(now).filter(|_| !self.is_dirty);
+        let all = [frame, escape, spin, countdown, count];
+        all.into_iter().flatten().min()
     }
 
     fn read_keys(&mut self) -> std::io::Result<()> {
@@ -200,8 +202,9 @@ impl Screen {
     }
 
     /// Takes what was typed while another had the terminal. There, Enter was a line feed.
-    fn read_typed_ahead(&mut self) -> std::io::Result<()> {
+    fn read_typed_ahead(&mut self, aside: &[u8], was_lent: bool) -> std::io::Result<()> {
         let mut inputs = Vec::new();
+        self.decoder.feed(aside, &mut inputs);
         loop {
             let keyboard = stdin();
             let mut set = PollSet::new();
@@ -216,7 +219,8 @@ impl Screen {
             if typed.is_empty() {
                 break;
             }
-            for byte in typed.iter_mut().filter(|byte| **byte == b'\n') {
+            let feeds = typed.iter_mut().filter(|byte| **byte == b'\n' && !was_lent);
+            for byte in feeds {
                 *byte = b'\r';
             }
             self.decoder.feed(typed, &mut inputs);
@@ -258,63 +262,100 @@ impl Screen {
         let _pausing = Pausing::begin();
         if self.app.holder == Holder::Screen {
             self.hand_back()?;
+            TerminalSignals::pause();
+            return self.take_over();
         }
+        // A command has the terminal, and goes on with it.
+        self.mode = None;
         TerminalSignals::pause();
-        if self.app.holder == Holder::Screen {
-            self.take_over()?;
-        }
+        self.borrow()
+    }
+
+    /// The terminal for a command of this program, without the region.
+    fn borrow(&mut self) -> std::io::Result<()> {
+        let mode = match self.mode.take() {
+            Some(mode) => mode,
+            None => RawMode::enter()?,
+        };
+        mode.lend()?;
+        self.mode = Some(mode);
         Ok(())
     }
 
     /// The terminal as others expect it, with the cursor under the conversation.
     fn hand_back(&mut self) -> std::io::Result<()> {
-        if let Some(alternate) = self.alternate.take() {
-            alternate.leave()?;
-        }
-        let size = self.app.size;
-        write_all(&self.region.removed(size))?;
+        self.remove_region()?;
         self.mode = None;
         Ok(())
     }
 
+    fn remove_region(&mut self) -> std::io::Result<()> {
+        if let Some(alternate) = self.alternate.take() {
+            alternate.leave()?;
+        }
+        let size = self.app.size;
+        write_all(&self.region.removed(size))
+    }
+
     fn take_over(&mut self) -> std::io::Result<()> {
-        self.mode = Some(RawMode::enter()?);
+        let was_lent = self.mode.is_some();
+        let aside = match &self.mode {
+            Some(mode) => mode.reclaim()?,
+            None => {
+                self.mode = Some(RawMode::enter()?);
+                Vec::new()
+            }
+        };
         self.app.size = size();
         self.is_dirty = true;
         self.is_for_key = true;
         write_all(b"\r")?;
-        self.read_typed_ahead()
+        self.read_typed_ahead(&aside, was_lent)
     }
 
     /// Lends the terminal to a job until it is done.
     fn lend(&mut self) -> std::io::Result<()> {
-        // What the person has sent stands above the output of the job.
-        self.draw()?;
-        self.hand_back()?;
-        self.begin_lent();
+        self.begin_lent()?;
         while self.app.holder == Holder::Job && !self.app.is_over {
             let mut set = PollSet::new();
-            set.readable([&self.exchange.arrived]);
+            let events = set.readable([&self.exchange.arrived]);
+            // Who starts a program of its own leaves signals to it.
+            let signals = set.readable(self.mode.is_some().then_some(&self.signals));
             set.wait(None)?;
-            for event in self.exchange.take() {
-                self.app.event(event);
+            let [has_events, has_signals] = [&events, &signals].map(|one| set.is_ready(one));
+            if has_signals && self.signals.take() {
+                self.pause()?;
+            }
+            if has_events {
+                for event in self.exchange.take() {
+                    self.app.event(event);
+                }
             }
             // What was sent stands above the output of the job that follows at once, too.
             if self.app.wish == Some(Wish::Lend) {
                 self.app.wish = None;
-                self.mode = Some(RawMode::enter()?);
-                self.draw()?;
-                self.hand_back()?;
-                self.begin_lent();
+                self.take_over()?;
+                self.begin_lent()?;
             }
         }
         self.take_over()
     }
 
-    fn begin_lent(&mut self) {
-        if let Some(job) = self.app.lent_to.take() {
-            self.exchange.submit(job);
+    /// Hands the terminal over to the job that waits for it.
+    fn begin_lent(&mut self) -> std::io::Result<()> {
+        // What the person has sent stands above the output of the job.
+        self.draw()?;
+        let Some(job) = self.app.lent_to.take() else {
+            return Ok(());
+        };
+        if matches!(job, Job::Command(_)) {
+            self.remove_region()?;
+            self.borrow()?;
+        } else {
+            self.hand_back()?;
         }
+        self.exchange.submit(job);
+        Ok(())
     }
 
     fn draw_if_due(&mut self) -> std::io::Result<()> {
@@ -326,7 +367,8 @@ impl Screen {
             self.last_spin = now;
             self.is_dirty = true;
         }
-        if !self.app.questions.is_empty() {
+        let is_recounted = self.app.count_holds(now).is_some_and(|left| left.is_zero());
+        if !self.app.questions.is_empty() || is_recounted {
             self.is_dirty = true;
         }
         if self.is_dirty && self.pace.wait(self.is_for_key, now).is_zero() {

@@ -29,6 +29,35 @@ pub(crate) enum Entry {
     Notice(String),
 }
 
+/// Bytes of an entry beside its text.
+const ENTRY_OVERHEAD: usize = 200;
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        ENTRY_OVERHEAD
+            + match self {
+                Self::Person(text) | Self::Model(text) | Self::Notice(text) => text.len(),
+                Self::Call(cell) => {
+                    let result = cell.end.as_ref().map_or(0, |end| end.result.len());
+                    result + value_bytes(&cell.arguments)
+                }
+            }
+    }
+}
+
+/// About how much memory the text of a value takes.
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(value_bytes).sum(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| key.len() + value_bytes(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
 /// What the last lines above the region belong to; a blank line stands between groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
@@ -89,9 +118,16 @@ pub(crate) struct App {
     pub(super) search: Option<Search>,
     pub(super) turn: Option<Turn>,
     pub(super) queue: VecDeque<Submission>,
+    /// Whether the goal of the session goes on when nothing else waits.
+    pub(super) goal_waits: bool,
+    /// Images of the text that is being edited or was sent, in case it comes back.
+    pub(super) kept_images: Vec<std::path::PathBuf>,
     pub(super) questions: VecDeque<QuestionView>,
     pub(super) overlay: Option<Overlay>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: VecDeque<Entry>,
+    pub(super) entry_bytes: usize,
+    /// Entries that are not kept any more.
+    pub(super) dropped_entries: usize,
     /// Lines for the scrollback, until the next frame.
     pub(super) finished: Vec<Line>,
     pub(super) last_group: Option<Group>,
@@ -144,9 +180,13 @@ impl App {
             search: None,
             turn: None,
             queue: VecDeque::new(),
+            goal_waits: false,
+            kept_images: Vec::new(),
             questions: VecDeque::new(),
             overlay: None,
-            entries: Vec::new(),
+            entries: VecDeque::new(),
+            entry_bytes: 0,
+            dropped_entries: 0,
             finished: Vec::new(),
             last_group: None,
             last_cell: None,
@@ -207,14 +247,12 @@ impl App {
 
     /// Keeps a part of the conversation for the transcript.
     pub(super) fn remember(&mut self, entry: Entry) {
-        self.entries.push(entry);
-        let size = |entry: &Entry| match entry {
-            Entry::Person(text) | Entry::Model(text) | Entry::Notice(text) => text.len(),
-            Entry::Call(cell) => cell.end.as_ref().map_or(0, |end| end.result.len()),
-        };
-        let mut total: usize = self.entries.iter().map(size).sum();
-        while total > TRANSCRIPT_BYTES && self.entries.len() > 1 {
-            total -= size(&self.entries.remove(0));
+        self.entry_bytes += entry.bytes();
+        self.entries.push_back(entry);
+        while self.entry_bytes > TRANSCRIPT_BYTES && self.entries.len() > 1 {
+            let oldest = self.entries.pop_front();
+            self.entry_bytes -= oldest.map_or(0, |entry| entry.bytes());
+            self.dropped_entries += 1;
         }
     }
 

@@ -56,9 +56,15 @@ impl App {
             return;
         }
         let (mode, submission) = if let Some(rest) = text.strip_prefix("/steer ") {
-            (BusyMode::Steer, only_text(rest))
+            (
+                BusyMode::Steer,
+                without_command(rest, submission.images.clone()),
+            )
         } else if let Some(rest) = text.strip_prefix("/queue ") {
-            (BusyMode::Queue, only_text(rest))
+            (
+                BusyMode::Queue,
+                without_command(rest, submission.images.clone()),
+            )
         } else if is_command(text) || text.starts_with('!') {
             (BusyMode::Queue, submission)
         } else {
@@ -72,18 +78,28 @@ impl App {
             }
             (BusyMode::Interrupt, _) => {
                 self.queue.push_back(submission);
+                self.exchange.note_waiting(true);
                 self.setup.interrupt.raise();
             }
-            (BusyMode::Steer | BusyMode::Queue, _) => self.queue.push_back(submission),
+            (BusyMode::Steer | BusyMode::Queue, _) => {
+                self.queue.push_back(submission);
+                self.exchange.note_waiting(true);
+            }
         }
     }
 
     /// Begins what waits, if anything does.
     pub(super) fn next_in_queue(&mut self) {
-        if !self.is_busy()
-            && let Some(next) = self.queue.pop_front()
-        {
+        if self.is_busy() {
+            return;
+        }
+        if let Some(next) = self.queue.pop_front() {
+            self.exchange.note_waiting(!self.queue.is_empty());
             self.start(next);
+        } else if std::mem::take(&mut self.goal_waits) {
+            // A command has come between two turns of the goal, and may have changed it.
+            self.begin_turn();
+            self.exchange.submit(Job::FollowGoal);
         }
     }
 
@@ -106,6 +122,9 @@ impl App {
             return;
         }
         self.remember(Entry::Person(submission.shown));
+        self.kept_images.clone_from(&submission.images);
+        // The goal is judged after this turn.
+        self.goal_waits = false;
         self.begin_turn();
         self.exchange.submit(Job::Turn {
             text: submission.text,
@@ -163,10 +182,11 @@ impl App {
     }
 }
 
-fn only_text(text: &str) -> Submission {
+/// What stands behind a command, with the images of the whole message.
+fn without_command(text: &str, images: Vec<std::path::PathBuf>) -> Submission {
     Submission {
         text: text.trim().to_owned(),
-        images: Vec::new(),
+        images,
         shown: text.trim().to_owned(),
     }
 }

@@ -214,6 +214,13 @@ impl App {
         }
     }
 
+    /// How long the count of background processes holds; `None` while there are none, because then
+    /// only a call or a command can start one.
+    pub(super) fn count_holds(&self, now: Instant) -> Option<Duration> {
+        let (at, count) = self.processes?;
+        (count > 0).then(|| (at + COUNT_AGE).saturating_duration_since(now))
+    }
+
     fn status(&self) -> Option<Line> {
         let (palette, glyphs, width) = (self.palette, self.glyphs, self.width());
         if let Some(hint) = &self.hint {
@@ -285,8 +292,10 @@ impl App {
         let rows = match &mut overlay {
             Overlay::Messages(picker) => picker.rows(size, palette, glyphs),
             Overlay::Transcript(transcript) => {
-                if transcript.is_stale(size, self.entries.len()) {
-                    transcript.set_lines(self.transcript(), size, self.entries.len());
+                // Of a full list the number of entries says nothing.
+                let made = self.dropped_entries + self.entries.len();
+                if transcript.is_stale(size, made) {
+                    transcript.set_lines(self.transcript(), size, made);
                 }
                 transcript.rows(size, palette, glyphs)
             }

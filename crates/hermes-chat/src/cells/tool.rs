@@ -21,6 +21,8 @@ const LINE_CHARS: usize = 2_000;
 /// A call that runs or has ended.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolCell {
+    /// The id of the call, as the model gave it.
+    pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) arguments: Value,
     pub(crate) begun: Instant,
@@ -44,8 +46,9 @@ struct Outcome {
 }
 
 impl ToolCell {
-    pub(crate) fn began(tool: String, arguments: Value) -> Self {
+    pub(crate) fn began(id: String, tool: String, arguments: Value) -> Self {
         Self {
+            id,
             tool,
             arguments,
             begun: Instant::now(),

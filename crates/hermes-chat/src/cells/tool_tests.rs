@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn shown(tool: &str, arguments: Value, result: &str, unfolded: bool) -> Vec<String> {
-    let mut cell = ToolCell::began(tool.to_owned(), arguments);
+    let mut cell = ToolCell::began("call-1".to_owned(), tool.to_owned(), arguments);
     cell.end = Some(CallEnd {
         took: Duration::from_millis(1_200),
         result: result.to_owned(),
@@ -57,4 +57,20 @@ fn long_command_is_clipped_to_the_width() {
     for row in shown("terminal", call, "{}", false) {
         assert!(crate::draw::display_width(&row) <= 60, "{row}");
     }
+}
+
+#[test]
+fn sub_agents_are_listed_while_they_work() {
+    let tasks = json!({"tasks": [{"goal": "read the parser\u{1b}[2J"}, {"goal": "write tests"}]});
+    let cell = ToolCell::began("call-1".to_owned(), "delegate_task".to_owned(), tasks);
+    let rows = cell.running("*", &[], 60, Palette::plain_theme(true), Glyphs::UNICODE);
+    let rows: Vec<String> = rows.iter().skip(1).map(ToString::to_string).collect();
+    let branch = Glyphs::UNICODE.branch;
+    assert_eq!(
+        rows,
+        [
+            format!("  {branch} read the parser\\u{{1b}}[2J"),
+            format!("  {branch} write tests"),
+        ]
+    );
 }

@@ -3,12 +3,13 @@
 //! The file has the format of the Python runtime's line editor: a comment with the time, then the
 //! lines of the entry with a plus before each. It is read when first needed.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
+use super::text::{Composer, Draft};
 use crate::setup::Typed;
 
-/// More of the file is not read.
+/// Only so much of the end of the file is read.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// A longer entry is not kept.
 const MAX_ENTRY: usize = 64 * 1024;
@@ -28,7 +29,15 @@ pub(crate) struct History {
     /// The entry shown; `None` while the text is the person's own.
     at: Option<usize>,
     /// What was being typed when the first entry was shown.
-    draft: String,
+    draft: Draft,
+}
+
+/// A step towards now.
+#[derive(Debug)]
+pub(crate) enum Newer {
+    Entry(String),
+    /// What was being typed.
+    Draft(Draft),
 }
 
 impl History {
@@ -37,7 +46,7 @@ impl History {
             path,
             entries: None,
             at: None,
-            draft: String::new(),
+            draft: Draft::default(),
         }
     }
 
@@ -45,8 +54,8 @@ impl History {
         let path = &self.path;
         self.entries.get_or_insert_with(|| {
             // A history that is missing or cannot be read is an empty one.
-            let text = hermes_fs::read_text_capped(path, MAX_BYTES).unwrap_or_default();
-            parsed(&text)
+            let bytes = last_bytes(path).unwrap_or_default();
+            parsed(&String::from_utf8_lossy(&bytes))
         })
     }
 
@@ -79,29 +88,29 @@ impl History {
     }
 
     /// The entry before the one shown; `None` at the oldest.
-    pub(crate) fn older(&mut self, current: &str) -> Option<String> {
+    pub(crate) fn older(&mut self, current: &Composer) -> Option<String> {
         let count = self.entries().len();
         let at = match self.at {
             None => count.checked_sub(1)?,
             Some(at) => at.checked_sub(1)?,
         };
         if self.at.is_none() {
-            current.clone_into(&mut self.draft);
+            self.draft = current.draft();
         }
         self.at = Some(at);
         self.entries().get(at).map(|entry| entry.text.clone())
     }
 
     /// The entry after the one shown, or what was being typed.
-    pub(crate) fn newer(&mut self) -> Option<String> {
+    pub(crate) fn newer(&mut self) -> Option<Newer> {
         let at = self.at? + 1;
         if let Some(entry) = self.entries().get(at) {
             let text = entry.text.clone();
             self.at = Some(at);
-            return Some(text);
+            return Some(Newer::Entry(text));
         }
         self.at = None;
-        Some(std::mem::take(&mut self.draft))
+        Some(Newer::Draft(std::mem::take(&mut self.draft)))
     }
 
     /// The text is the person's own again.
@@ -124,6 +133,21 @@ impl History {
         }
         found
     }
+}
+
+/// The end of the file, from an entry on that begins there.
+fn last_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = hermes_fs::open(path).map_err(std::io::Error::other)?;
+    let length = file.metadata()?.len();
+    let skipped = length.saturating_sub(MAX_BYTES);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    if skipped > 0 {
+        let begin = bytes.windows(3).position(|three| three == b"\n\n#");
+        bytes.drain(..begin.unwrap_or(bytes.len()));
+    }
+    Ok(bytes)
 }
 
 /// The words of a query.
@@ -173,6 +197,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::setup::PasteLimits;
 
     #[test]
     fn entries_are_kept_across_programs() {
@@ -185,17 +210,30 @@ mod tests {
         history.add("one");
         history.add("two\nlines");
         let mut again = History::new(path);
-        assert_eq!(again.older("draft").as_deref(), Some("two\nlines"));
-        assert_eq!(again.older("x").as_deref(), Some("one"));
-        assert_eq!(
-            again.older("x").as_deref(),
-            Some("from python\nsecond line")
+        let mut composer = Composer::default();
+        composer.set("draft");
+        composer.paste(
+            "a long\npaste",
+            PasteLimits {
+                lines: 2,
+                characters: 0,
+            },
+            directory.path(),
         );
-        assert_eq!(again.older("x"), None);
-        assert_eq!(again.newer().as_deref(), Some("one"));
-        assert_eq!(again.newer().as_deref(), Some("two\nlines"));
-        assert_eq!(again.newer().as_deref(), Some("draft"));
-        assert_eq!(again.newer(), None);
+        for expected in ["two\nlines", "one", "from python\nsecond line"] {
+            assert_eq!(again.older(&composer).as_deref(), Some(expected));
+            composer.set(expected);
+        }
+        assert_eq!(again.older(&composer), None);
+        for expected in ["one", "two\nlines"] {
+            assert!(matches!(again.newer(), Some(Newer::Entry(text)) if text == expected));
+        }
+        let Some(Newer::Draft(back)) = again.newer() else {
+            panic!("the draft is gone");
+        };
+        composer.restore(back);
+        assert_eq!(composer.take().text, "drafta long\npaste");
+        assert!(again.newer().is_none());
         let found = again.search("LINE", 9);
         let texts: Vec<&str> = found.iter().map(|typed| typed.text.as_str()).collect();
         assert_eq!(texts, ["two\nlines", "from python\nsecond line"]);
@@ -207,10 +245,38 @@ mod tests {
     }
 
     #[test]
+    fn of_a_history_that_has_grown_large_the_end_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(".hermes_history");
+        let mut written = Vec::new();
+        let mut number = 0;
+        while written.len() < 9 * 1024 * 1024 {
+            number += 1;
+            written
+                .extend(format!("\n# {number}\n+entry {number} {}\n", "x".repeat(60_000)).bytes());
+        }
+        // A byte that is no text, as another program may have left.
+        written.extend(b"\n# 9\n+last \xff one\n");
+        hermes_fs::write_atomic(&path, &written, 0o600).unwrap();
+        let mut history = History::new(path);
+        let composer = Composer::default();
+        assert_eq!(
+            history.older(&composer).as_deref(),
+            Some("last \u{fffd} one")
+        );
+        let oldest = history.entries().first().unwrap().text.clone();
+        assert!(
+            oldest.starts_with("entry ") && !oldest.starts_with("entry 1 "),
+            "{oldest:.20}"
+        );
+    }
+
+    #[test]
     fn missing_history_is_empty() {
         let mut history = History::new(PathBuf::from("/nonexistent/x"));
-        assert_eq!(history.older(""), None);
+        let composer = Composer::default();
+        assert_eq!(history.older(&composer), None);
         history.add("kept in memory");
-        assert_eq!(history.older("").as_deref(), Some("kept in memory"));
+        assert_eq!(history.older(&composer).as_deref(), Some("kept in memory"));
     }
 }

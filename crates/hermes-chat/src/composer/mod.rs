@@ -7,6 +7,6 @@ mod popup;
 mod text;
 
 pub(crate) use fuzzy::matching;
-pub(crate) use history::{History, has_words, words};
+pub(crate) use history::{History, Newer, has_words, words};
 pub(crate) use popup::{FileList, Popup, PopupKind};
 pub(crate) use text::{Composer, Submission};

@@ -35,6 +35,13 @@ pub(crate) struct Submission {
     pub(crate) shown: String,
 }
 
+/// A text that is not being typed for the moment, with what was attached to it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    text: String,
+    attachments: Vec<Attachment>,
+}
+
 /// The text being typed.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
@@ -75,6 +82,29 @@ impl Composer {
         self.text = clean(text);
         self.cursor = self.text.len();
         self.attachments.clear();
+    }
+
+    /// Replaces everything, with images after the text.
+    pub(crate) fn set_with_images(&mut self, text: &str, images: Vec<PathBuf>) {
+        self.set(text);
+        for path in images {
+            self.attach(Attachment::Image(path));
+        }
+    }
+
+    /// What is being typed, to be put back later.
+    pub(crate) fn draft(&self) -> Draft {
+        Draft {
+            text: self.text.clone(),
+            attachments: self.attachments.clone(),
+        }
+    }
+
+    /// Puts back what was being typed.
+    pub(crate) fn restore(&mut self, draft: Draft) {
+        self.text = draft.text;
+        self.attachments = draft.attachments;
+        self.cursor = self.text.len();
     }
 
     /// Takes the text out.

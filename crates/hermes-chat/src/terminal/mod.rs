@@ -6,4 +6,4 @@ mod mode;
 
 pub(crate) use keys::{Decoder, Input, Key, Mods};
 pub(crate) use mode::{Pausing, RawMode, Size, size, write_all};
-pub use mode::{has_terminal, restore_terminal};
+pub use mode::{UsualTerminal, has_terminal, restore_terminal, usual_terminal};

@@ -44,6 +44,13 @@ pub(crate) fn size() -> Size {
     }
 }
 
+/// The keyboard protocol off and on again: with it, Ctrl-C is not the character that interrupts.
+const PLAIN_KEYS: &[u8] = b"\x1b[<u\x1b[?25h";
+const TOLD_APART_KEYS: &[u8] = b"\x1b[>1u";
+/// Marks around pastes off and on again.
+const UNMARKED: &[u8] = b"\x1b[?2004l";
+const MARKED: &[u8] = b"\x1b[?2004h";
+
 /// What the terminal was like, while it is in raw mode. Kept for the whole process, because a signal
 /// or a bug may end it in any thread.
 static BEFORE: Mutex<Option<Saved>> = Mutex::new(None);
@@ -85,6 +92,30 @@ impl RawMode {
         Ok(Self(()))
     }
 
+    /// Lets a command of this program have the terminal: it prints, Ctrl-C interrupts it, and what is
+    /// typed meanwhile is neither shown nor lost.
+    pub(crate) fn lend(&self) -> std::io::Result<()> {
+        write_all(PLAIN_KEYS)?;
+        self.set_interruptible(true)?;
+        IS_LENT.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Takes the terminal back; gives what was typed and put aside meanwhile.
+    pub(crate) fn reclaim(&self) -> std::io::Result<Vec<u8>> {
+        IS_LENT.store(false, Ordering::SeqCst);
+        self.set_interruptible(false)?;
+        write_all(TOLD_APART_KEYS)?;
+        Ok(std::mem::take(&mut *lock_aside()))
+    }
+
+    #[expect(clippy::unused_self, reason = "only who is in raw mode changes it")]
+    fn set_interruptible(&self, is_interruptible: bool) -> std::io::Result<()> {
+        let mut modes = tcgetattr(stdin())?;
+        modes.local_modes.set(LocalModes::ISIG, is_interruptible);
+        Ok(tcsetattr(stdin(), OptionalActions::Now, &modes)?)
+    }
+
     /// Takes note of whether the alternate screen is shown.
     #[expect(
         clippy::unused_self,
@@ -120,6 +151,63 @@ pub fn restore_terminal() {
 /// Whether this process has changed the terminal, or has given it back only to pause.
 pub fn has_terminal() -> bool {
     IS_PAUSING.load(Ordering::SeqCst) || lock().is_some()
+}
+
+/// Whether a command of this program has the terminal.
+static IS_LENT: AtomicBool = AtomicBool::new(false);
+/// What was typed before a question was asked: no answer to it, but not to be lost either.
+static ASIDE: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+fn lock_aside() -> std::sync::MutexGuard<'static, Vec<u8>> {
+    ASIDE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The terminal as others expect it, while a command that has borrowed it asks a question or starts a
+/// program; borrowed again when this is dropped.
+#[derive(Debug)]
+pub struct UsualTerminal(Option<Termios>);
+
+/// Without effect unless a command has borrowed the terminal.
+pub fn usual_terminal() -> UsualTerminal {
+    let before = lock().as_ref().map(|saved| saved.modes.clone());
+    let lent = IS_LENT.load(Ordering::SeqCst);
+    let Some(before) = before.filter(|_| lent) else {
+        return UsualTerminal(None);
+    };
+    let Ok(now) = tcgetattr(stdin()) else {
+        return UsualTerminal(None);
+    };
+    put_typed_aside();
+    // A terminal that is gone is noticed when the answer is awaited.
+    drop(write_all(UNMARKED));
+    let _: Result<(), Errno> = tcsetattr(stdin(), OptionalActions::Now, &before);
+    UsualTerminal(Some(now))
+}
+
+impl Drop for UsualTerminal {
+    fn drop(&mut self) {
+        if let Some(modes) = &self.0 {
+            let _: Result<(), Errno> = tcsetattr(stdin(), OptionalActions::Now, modes);
+            drop(write_all(MARKED));
+        }
+    }
+}
+
+fn put_typed_aside() {
+    let keyboard = stdin();
+    loop {
+        let mut set = hermes_proc::PollSet::new();
+        set.readable([&keyboard]);
+        let mut bytes = [0; 4096];
+        let count = match set.wait(Some(std::time::Duration::ZERO)) {
+            Ok(true) => rustix::io::read(keyboard, &mut bytes).unwrap_or(0),
+            Ok(false) | Err(_) => 0,
+        };
+        if count == 0 {
+            return;
+        }
+        lock_aside().extend_from_slice(bytes.get(..count).unwrap_or_default());
+    }
 }
 
 static IS_PAUSING: AtomicBool = AtomicBool::new(false);

@@ -216,10 +216,15 @@ impl Provider for Chain {
                 route.fetch_window(lease.as_ref(), &self.shared.windows);
             }
             let secret = lease.as_ref().map(|lease| &lease.secret);
-            let error = match route
-                .endpoint
-                .ask(request, secret, &self.budget, sink, interrupt)
-            {
+            let ended = lease.as_ref().and_then(|lease| lease.ended.as_deref());
+            let asked = match ended {
+                Some(reason) => Err(login_ended(&route.endpoint.route.provider, reason)),
+                None => {
+                    let endpoint = &route.endpoint;
+                    endpoint.ask(request, secret, &self.budget, sink, interrupt)
+                }
+            };
+            let error = match asked {
                 Ok(response) => return Ok(response),
                 Err(error) => self.with_route(error, route),
             };
@@ -310,12 +315,19 @@ impl Chain {
             progress.rate_limited += 1;
         }
         let mut lease = lease;
+        let mut error = error;
         // A login may have ended before its time; a new token is asked for once.
         if error.status == Some(401)
             && !std::mem::replace(&mut progress.renewed, true)
-            && lease.as_mut().is_some_and(Lease::renew)
+            && let Some(lease) = &mut lease
         {
-            return None;
+            if lease.renew() {
+                return None;
+            }
+            if let Some(reason) = &lease.ended {
+                let ended = login_ended(&error.provider, reason);
+                error = self.with_route(ended, route);
+            }
         }
         let state = AttemptState {
             attempt: progress.attempt,
@@ -381,6 +393,16 @@ impl Chain {
         }
         Some(error)
     }
+}
+
+/// The error for a login that cannot be renewed any more.
+fn login_ended(provider: &str, reason: &str) -> ProviderError {
+    let mut failure = ProviderFailure::new(
+        ErrorClass::Auth,
+        format!("the login at {provider} has expired or was revoked: {reason}"),
+    );
+    failure.is_ended_login = true;
+    ProviderError::from(failure)
 }
 
 /// Scheme, host and port of an address.

@@ -58,7 +58,11 @@ impl ListedModel {
     }
 
     pub(crate) fn read(model: &Value, window: Option<u64>) -> Option<Self> {
-        let name = model["id"].as_str().or_else(|| model["name"].as_str())?;
+        let mut names = ["id", "slug", "name"].into_iter();
+        let name = names.find_map(|key| model[key].as_str())?;
+        if matches!(model["visibility"].as_str(), Some("hide" | "hidden")) {
+            return None;
+        }
         // Gemini lists its models under the name of the collection.
         let name = name.trim().trim_start_matches("models/");
         if name.is_empty() || name.chars().any(char::is_control) {

@@ -61,9 +61,9 @@ impl Endpoint {
         }
     }
 
-    /// Never streams from now on.
+    /// Never streams from now on, unless the server does nothing else.
     pub(crate) fn stop_streaming(&self) {
-        self.lock().no_stream = true;
+        self.lock().no_stream = self.route.provider != "openai-codex";
     }
 
     /// The route for callers.

@@ -6,16 +6,14 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hermes_config::Config;
 use hermes_proc::{Wake, first_readable};
 use hermes_secret::SecretString;
 use reqwest::Url;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::client::{LoginClient, form};
+use super::pkce::Pkce;
 use super::{LoginConnection, LoginError};
 
 /// The port that the provider's documentation names; another one if it is taken.
@@ -50,17 +48,16 @@ impl BrowserLogin {
         let port = listener.local_addr().map_or(0, |address| address.port());
         // Nobody but the provider's page knows the path.
         let path = format!("/callback/{}", hermes_fs::random_hex(32));
-        let verifier = hermes_fs::random_hex(64);
-        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        let pkce = Pkce::new();
         let query = form(&[
             ("callback_url", &format!("http://localhost:{port}{path}")),
-            ("code_challenge", &challenge),
+            ("code_challenge", &pkce.challenge),
             ("code_challenge_method", "S256"),
         ]);
         show(&format!("{}/auth?{query}", self.page_root()?));
         let code = wait_for_code(&listener, &path, interrupt, Instant::now() + LIMIT)?;
         let body = json!({
-            "code": code, "code_verifier": verifier, "code_challenge_method": "S256",
+            "code": code, "code_verifier": pkce.verifier, "code_challenge_method": "S256",
         });
         let answer = client.post_json("/auth/keys", &body)?;
         if answer.status != 200 {

@@ -25,7 +25,7 @@ pub(super) struct Answer {
 pub(super) struct LoginClient {
     transport: Arc<Transport>,
     timeout: Duration,
-    base: String,
+    pub(super) base: String,
     pub(super) host: String,
 }
 
@@ -77,6 +77,11 @@ impl LoginClient {
         self.post(path, body.to_string(), "application/json", Vec::new())
     }
 
+    /// Asks for JSON.
+    pub(super) fn get(&self, path: &str) -> Result<Answer, LoginError> {
+        self.send(Method::GET, path, String::new(), Vec::new())
+    }
+
     fn post(
         &self,
         path: &str,
@@ -85,9 +90,19 @@ impl LoginClient {
         mut headers: Vec<(&'static str, String)>,
     ) -> Result<Answer, LoginError> {
         headers.push(("content-type", content_type.to_owned()));
+        self.send(Method::POST, path, body, headers)
+    }
+
+    fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: String,
+        mut headers: Vec<(&'static str, String)>,
+    ) -> Result<Answer, LoginError> {
         headers.push(("accept", "application/json".to_owned()));
         let request = HttpRequest {
-            method: Method::POST,
+            method,
             url: format!("{}{path}", self.base),
             headers,
             body: Bytes::from(body),

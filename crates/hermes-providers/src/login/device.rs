@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 use hermes_config::Config;
 use hermes_proc::Wake;
+use serde_json::Value;
 
-use super::client::{Answer, LoginClient};
-use super::{LoginConnection, LoginError};
+use super::client::LoginClient;
+use super::poll::{Pace, Polled, standard};
+use super::servers::Protocol;
+use super::{LoginConnection, LoginError, LoginServer, minimax, openai};
 use crate::pool::LoginTokens;
+use crate::route::{host_of, is_host};
 
 /// Seconds between questions if the server does not say.
 const USUAL_INTERVAL: u64 = 5;
-/// What a server that wants to be asked less often adds.
-const SLOWER: Duration = Duration::from_secs(5);
-/// Longest pause between questions.
-const LONGEST: Duration = Duration::from_mins(1);
 /// How long a code holds if the server does not say.
 const USUAL_LIFETIME: u64 = 900;
 
@@ -23,7 +23,9 @@ const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// A login by device code.
 #[derive(Debug, Clone)]
 pub struct DeviceLogin {
-    pub portal_url: String,
+    pub server: &'static LoginServer,
+    /// Address of the server.
+    pub url: String,
     pub client_id: String,
     pub scope: String,
     pub connection: LoginConnection,
@@ -40,11 +42,16 @@ pub struct DevicePrompt {
     pub code: String,
 }
 
-/// What an answer of the token address means.
-#[derive(Debug, PartialEq, Eq)]
-enum Poll {
-    Again(Duration),
-    Failed(LoginError),
+impl DevicePrompt {
+    /// Reads what a server answers to the request for a code.
+    pub(super) fn read(answer: &Value, client: &LoginClient) -> Result<Self, LoginError> {
+        let text = |key: &str| answer[key].as_str().map(str::to_owned);
+        Ok(Self {
+            page: text("verification_uri").ok_or_else(|| client.incomplete("a page to open"))?,
+            whole_page: text("verification_uri_complete"),
+            code: text("user_code").ok_or_else(|| client.incomplete("a code"))?,
+        })
+    }
 }
 
 impl DeviceLogin {
@@ -55,117 +62,85 @@ impl DeviceLogin {
         interrupt: &Wake,
         show: &mut dyn FnMut(&DevicePrompt),
     ) -> Result<LoginTokens, LoginError> {
-        let client = LoginClient::new(config, &self.connection, &self.portal_url)?;
+        let client = self.client(config)?;
+        match self.server.protocol {
+            Protocol::Portal => {
+                let paths = ("/api/oauth/device/code", "/api/oauth/token");
+                self.standard(&client, paths.0, (&client, paths.1), interrupt, show)
+            }
+            Protocol::Announced => {
+                let address = token_address(&client)?;
+                let tokens = LoginClient::new(config, &self.connection, &address)?;
+                self.standard(
+                    &client,
+                    "/oauth2/device/code",
+                    (&tokens, ""),
+                    interrupt,
+                    show,
+                )
+            }
+            Protocol::OpenAi => openai::log_in(self, &client, interrupt, show),
+            Protocol::MiniMax => minimax::log_in(self, &client, interrupt, show),
+        }
+    }
+
+    fn client(&self, config: &Config) -> Result<LoginClient, LoginError> {
+        LoginClient::new(config, &self.connection, &self.url)
+    }
+
+    /// The login of RFC 8628: a path for codes, and one for tokens, maybe of another host.
+    fn standard(
+        &self,
+        client: &LoginClient,
+        codes: &str,
+        (tokens, path): (&LoginClient, &str),
+        interrupt: &Wake,
+        show: &mut dyn FnMut(&DevicePrompt),
+    ) -> Result<LoginTokens, LoginError> {
         let fields = [
             ("client_id", self.client_id.as_str()),
             ("scope", self.scope.as_str()),
         ];
-        let answer = client.post_form("/api/oauth/device/code", &fields, Vec::new())?;
+        let answer = client.post_form(codes, &fields, Vec::new())?;
         if answer.status != 200 {
             return Err(client.refused(&answer));
         }
-        let text = |key: &str| answer.value[key].as_str().map(str::to_owned);
-        let device_code = text("device_code").ok_or_else(|| client.incomplete("a device code"))?;
-        show(&DevicePrompt {
-            page: text("verification_uri").ok_or_else(|| client.incomplete("a page to open"))?,
-            whole_page: text("verification_uri_complete"),
-            code: text("user_code").ok_or_else(|| client.incomplete("a code"))?,
-        });
+        let device_code = answer.value["device_code"].as_str();
+        let device_code = device_code.ok_or_else(|| client.incomplete("a device code"))?;
+        let prompt = DevicePrompt::read(&answer.value, client)?;
         let seconds = |key: &str, usual: u64| {
             Duration::from_secs(answer.value[key].as_u64().unwrap_or(usual))
         };
-        let deadline = Instant::now() + seconds("expires_in", USUAL_LIFETIME);
-        let mut interval = seconds("interval", USUAL_INTERVAL).max(Duration::from_millis(200));
-        loop {
-            if interrupt.wait(interval) {
-                return Err(LoginError::Interrupted);
-            }
-            if Instant::now() >= deadline {
-                return Err(LoginError::Expired);
-            }
+        let pace = Pace {
+            interval: seconds("interval", USUAL_INTERVAL),
+            deadline: Instant::now() + seconds("expires_in", USUAL_LIFETIME),
+        };
+        show(&prompt);
+        let given = pace.poll(interrupt, || -> Result<Polled, LoginError> {
             let fields = [
                 ("grant_type", GRANT),
                 ("client_id", self.client_id.as_str()),
-                ("device_code", device_code.as_str()),
+                ("device_code", device_code),
             ];
-            // A network that is away for a moment does not end a login.
-            let answer = match client.post_form("/api/oauth/token", &fields, Vec::new()) {
-                Ok(answer) => answer,
-                Err(LoginError::Unreachable { .. }) => continue,
-                Err(error) => return Err(error),
-            };
-            if answer.status == 200 {
-                let tokens = LoginTokens::read(&answer.value);
-                return tokens.ok_or_else(|| client.incomplete("a token"));
-            }
-            match poll(&answer, interval, &client) {
-                Poll::Again(next) => interval = next,
-                Poll::Failed(error) => return Err(error),
-            }
-        }
+            standard(tokens.post_form(path, &fields, Vec::new())?, tokens)
+        })?;
+        LoginTokens::read(&given).ok_or_else(|| tokens.incomplete("a token"))
     }
 }
 
-fn poll(answer: &Answer, interval: Duration, client: &LoginClient) -> Poll {
-    match answer.value["error"].as_str() {
-        Some("authorization_pending") => Poll::Again(interval),
-        Some("slow_down") => Poll::Again((interval + SLOWER).min(LONGEST)),
-        Some("access_denied") => Poll::Failed(LoginError::Denied),
-        Some("expired_token") => Poll::Failed(LoginError::Expired),
-        // A server that is busy is asked again.
-        _ if answer.status >= 500 || answer.status == 429 => {
-            Poll::Again((interval + SLOWER).min(LONGEST))
-        }
-        _ => Poll::Failed(client.refused(answer)),
+/// Where a server says that it gives tokens. The address gets to see every token, so it has to belong
+/// to the server.
+pub(super) fn token_address(client: &LoginClient) -> Result<String, LoginError> {
+    let answer = client.get("/.well-known/openid-configuration")?;
+    if answer.status != 200 {
+        return Err(client.refused(&answer));
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn answers_of_the_token_address_are_told_apart() {
-        let home = tempfile::tempdir().unwrap();
-        let env = hermes_config::Environment::from_pairs([("HOME", home.path())]);
-        let sources = hermes_config::Sources::new(&env, home.path());
-        let config = Config::load_read_only(&sources);
-        let connection = LoginConnection::default();
-        let client = LoginClient::new(&config, &connection, "http://127.0.0.1:1").unwrap();
-        let answer = |status, error: &str| Answer {
-            status,
-            value: json!({"error": error}),
-            text: String::new(),
-        };
-        let second = Duration::from_secs(1);
-        for (error, expected) in [
-            ("authorization_pending", Poll::Again(second)),
-            ("slow_down", Poll::Again(Duration::from_secs(6))),
-            ("access_denied", Poll::Failed(LoginError::Denied)),
-            ("expired_token", Poll::Failed(LoginError::Expired)),
-        ] {
-            assert_eq!(
-                poll(&answer(400, error), second, &client),
-                expected,
-                "{error}"
-            );
-        }
-        assert!(matches!(
-            poll(&answer(503, ""), second, &client),
-            Poll::Again(_)
-        ));
-        assert!(matches!(
-            poll(&answer(400, "x"), second, &client),
-            Poll::Failed(_)
-        ));
-        for bad in ["http://portal.example", "ftp://127.0.0.1", "portal", ""] {
-            assert!(
-                LoginClient::new(&config, &connection, bad).is_err(),
-                "{bad}"
-            );
-        }
+    let address = answer.value["token_endpoint"].as_str().unwrap_or_default();
+    let host = host_of(address);
+    let is_own = host == client.host || (is_host(&client.host, "x.ai") && is_host(&host, "x.ai"));
+    if is_own {
+        Ok(address.to_owned())
+    } else {
+        Err(client.incomplete("an address for tokens of its own"))
     }
 }

@@ -8,12 +8,20 @@ mod browser;
 mod client;
 mod device;
 mod error;
+mod minimax;
+mod openai;
+mod pkce;
+mod poll;
+mod qwen;
 mod refresh;
+mod servers;
 
 pub use browser::BrowserLogin;
 pub use device::{DeviceLogin, DevicePrompt};
 pub use error::LoginError;
-pub(crate) use refresh::PortalRefresher;
+pub use qwen::QwenLogin;
+pub(crate) use refresh::LoginRefresher;
+pub use servers::{LOGIN_SERVERS, LoginServer, login_server};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,10 +46,3 @@ impl Default for LoginConnection {
         }
     }
 }
-
-/// The portal that issues tokens for the provider `nous`.
-pub const PORTAL_URL: &str = "https://portal.nousresearch.com";
-/// The client that this program is to the portal.
-pub const PORTAL_CLIENT: &str = "hermes-cli";
-/// What a token of the portal is for.
-pub const PORTAL_SCOPE: &str = "inference:invoke";

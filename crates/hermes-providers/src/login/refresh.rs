@@ -3,16 +3,18 @@
 use hermes_config::Config;
 use hermes_secret::SecretString;
 
-use super::client::LoginClient;
-use super::{LoginConnection, PORTAL_CLIENT, PORTAL_URL};
-use crate::pool::{CredentialEntry, LoginTokens, TokenRefresher};
+use super::client::{Answer, LoginClient};
+use super::device::token_address;
+use super::servers::Protocol;
+use super::{LoginConnection, LoginError, QwenLogin, login_server, minimax};
+use crate::pool::{CredentialEntry, LoginTokens, RefreshError, TokenRefresher};
 
-/// Asks the portal that issued a token.
-pub(crate) struct PortalRefresher {
+/// Asks the server that issued a token.
+pub(crate) struct LoginRefresher {
     config: Config,
 }
 
-impl PortalRefresher {
+impl LoginRefresher {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             config: config.clone(),
@@ -20,35 +22,81 @@ impl PortalRefresher {
     }
 }
 
-impl std::fmt::Debug for PortalRefresher {
+impl std::fmt::Debug for LoginRefresher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PortalRefresher").finish_non_exhaustive()
+        f.debug_struct("LoginRefresher").finish_non_exhaustive()
     }
 }
 
-impl TokenRefresher for PortalRefresher {
+impl TokenRefresher for LoginRefresher {
     fn refresh(
         &self,
+        provider: &str,
         entry: &CredentialEntry,
         token: &SecretString,
-    ) -> Result<LoginTokens, String> {
-        let portal = entry.portal_url().unwrap_or(PORTAL_URL);
-        let client_id = entry.client_id().unwrap_or(PORTAL_CLIENT);
+    ) -> Result<LoginTokens, RefreshError> {
+        let server = login_server(provider)
+            .ok_or_else(|| RefreshError::passing("logins of this provider cannot be renewed"))?;
+        let url = entry.portal_url().unwrap_or(server.url);
+        let client_id = entry.client_id().unwrap_or(server.client_id);
         let connection = LoginConnection {
             insecure: entry.trusts_any_certificate(),
             ..LoginConnection::default()
         };
-        let client = LoginClient::new(&self.config, &connection, portal)
-            .map_err(|error| error.to_string())?;
-        let fields = [("grant_type", "refresh_token"), ("client_id", client_id)];
-        // The portal takes the token in a header, so that it stands in no log of requests.
-        let headers = vec![("x-nous-refresh-token", token.expose().to_owned())];
-        let answer = client
-            .post_form("/api/oauth/token", &fields, headers)
-            .map_err(|error| error.to_string())?;
-        if answer.status != 200 {
-            return Err(client.refused(&answer).to_string());
+        let client = LoginClient::new(&self.config, &connection, url).map_err(error)?;
+        let grant = [("grant_type", "refresh_token"), ("client_id", client_id)];
+        let with_token = [grant[0], grant[1], ("refresh_token", token.expose())];
+        let (answer, client) = match server.protocol {
+            Protocol::Portal => {
+                // The portal takes the token in a header, so that it stands in no log of requests.
+                let headers = vec![("x-nous-refresh-token", token.expose().to_owned())];
+                (
+                    client.post_form("/api/oauth/token", &grant, headers),
+                    client,
+                )
+            }
+            Protocol::OpenAi | Protocol::MiniMax => {
+                let answer = client.post_form("/oauth/token", &with_token, Vec::new());
+                (answer, client)
+            }
+            Protocol::Announced => {
+                let address = token_address(&client).map_err(error)?;
+                let tokens =
+                    LoginClient::new(&self.config, &connection, &address).map_err(error)?;
+                (tokens.post_form("", &with_token, Vec::new()), tokens)
+            }
+        };
+        let answer = answer.map_err(error)?;
+        if server.protocol == Protocol::MiniMax {
+            return minimax::renewed(&answer, &client).map_err(|refused| judged(&answer, &refused));
         }
-        LoginTokens::read(&answer.value).ok_or_else(|| client.incomplete("a token").to_string())
+        read(&answer, &client)
+    }
+
+    fn refresh_elsewhere(
+        &self,
+        entry: &CredentialEntry,
+    ) -> Option<Result<CredentialEntry, RefreshError>> {
+        (entry.source() == QwenLogin::SOURCE).then(|| QwenLogin::renew(&self.config, entry))
+    }
+}
+
+/// The tokens of an answer.
+pub(super) fn read(answer: &Answer, client: &LoginClient) -> Result<LoginTokens, RefreshError> {
+    if answer.status != 200 {
+        return Err(judged(answer, &client.refused(answer)));
+    }
+    LoginTokens::read(&answer.value).ok_or_else(|| error(client.incomplete("a token")))
+}
+
+pub(super) fn error(error: LoginError) -> RefreshError {
+    RefreshError::passing(error.to_string())
+}
+
+/// A server that is busy may give a token later; one that does not know the token any more will not.
+fn judged(answer: &Answer, refused: &LoginError) -> RefreshError {
+    RefreshError {
+        reason: refused.to_string(),
+        is_final: matches!(answer.status, 200 | 400..=403),
     }
 }

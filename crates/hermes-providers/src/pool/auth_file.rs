@@ -2,6 +2,7 @@
 //!
 //! Unknown parts are kept unchanged. A file that cannot be parsed is never rewritten.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,9 +10,11 @@ use std::time::SystemTime;
 use hermes_fs::{FileLock, LockOptions};
 use hermes_secret::SecretString;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use super::credential::CredentialEntry;
 use super::login_tokens::LoginTokens;
+use super::token_refresher::RefreshError;
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 4 << 20;
@@ -73,9 +76,11 @@ impl AuthFile {
     /// All providers with their keys.
     pub fn all(&self) -> Result<Vec<(String, Vec<CredentialEntry>)>, AuthError> {
         let document = self.load()?;
-        let pools = document.get("credential_pool").and_then(Value::as_object);
-        let names = pools.into_iter().flat_map(Map::keys);
+        let names = ["credential_pool", "providers"].into_iter();
+        let maps = names.filter_map(|name| document.get(name)?.as_object());
+        let names: BTreeSet<&String> = maps.flat_map(Map::keys).collect();
         Ok(names
+            .into_iter()
             .map(|name| (name.clone(), entries_of(&document, name)))
             .filter(|(_, entries)| !entries.is_empty())
             .collect())
@@ -96,6 +101,10 @@ impl AuthFile {
         let after: Vec<Value> = entries.iter().map(CredentialEntry::to_value).collect();
         if before != after {
             put(&mut document, provider, after);
+            // The login that was removed would come back from there.
+            if !entries.iter().any(CredentialEntry::is_mirrored) {
+                forget_login(&mut document, provider);
+            }
             self.save(&document)?;
         }
         Ok(result)
@@ -106,16 +115,14 @@ impl AuthFile {
         let lock = self.path.with_file_name("auth.lock");
         let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
         let mut document = self.load()?;
-        let keys = entries_of(&document, provider);
+        let keys = listed(&document, provider);
         let logins = document.get_mut("providers").and_then(Value::as_object_mut);
         let login = logins.and_then(|logins| logins.remove(provider));
         if keys.is_empty() && login.is_none() {
             return Ok(None);
         }
         put(&mut document, provider, Vec::new());
-        if document.get("active_provider").and_then(Value::as_str) == Some(provider) {
-            document.insert("active_provider".to_owned(), Value::Null);
-        }
+        deactivate(&mut document, provider);
         self.save(&document)?;
         Ok(Some(RemovedLogin {
             keys,
@@ -123,19 +130,51 @@ impl AuthFile {
         }))
     }
 
-    /// Stores a login as the one in use, in place of an earlier one of the same provider.
+    /// Stores a login as the one in use, in place of an earlier one of the same account. Logins that
+    /// are mirrored are one for each provider.
     pub fn log_in(&self, provider: &str, login: &CredentialEntry) -> Result<(), AuthError> {
         let lock = self.path.with_file_name("auth.lock");
         let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
         let mut document = self.load()?;
         let mut entries = entries_of(&document, provider);
-        entries.retain(|entry| entry.source() != login.source());
+        let is_mirrored = login.is_mirrored();
+        entries.retain(|entry| {
+            let is_former =
+                entry.source() == login.source() && (is_mirrored || entry.is_same_account(login));
+            !is_former
+        });
         entries.insert(0, login.clone());
         let values = entries.iter().map(CredentialEntry::to_value).collect();
         put(&mut document, provider, values);
-        put_login(&mut document, provider, login);
+        if is_mirrored {
+            put_login(&mut document, provider, login);
+        }
         document.insert("active_provider".to_owned(), json!(provider));
         self.save(&document)
+    }
+
+    /// Takes note of a login that another program keeps, and of where it is used.
+    pub fn use_login(&self, provider: &str, state: &Value) -> Result<(), AuthError> {
+        let lock = self.path.with_file_name("auth.lock");
+        let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
+        let mut document = self.load()?;
+        let entries = entries_of(&document, provider);
+        let values = entries.iter().map(CredentialEntry::to_value).collect();
+        put(&mut document, provider, values);
+        logins(&mut document)[provider] = state.clone();
+        document.insert("active_provider".to_owned(), json!(provider));
+        self.save(&document)
+    }
+
+    /// A text that is kept with the login of a provider.
+    pub(crate) fn login_text(&self, provider: &str, key: &str) -> Option<String> {
+        let document = self.load().ok()?;
+        let text = document
+            .get("providers")?
+            .get(provider)?
+            .get(key)?
+            .as_str()?;
+        (!text.is_empty()).then(|| text.to_owned())
     }
 
     /// Renews the tokens of a login, under the lock: a refresh token works once. Gives the entry as it is afterwards; `None` if it is gone.
@@ -143,13 +182,13 @@ impl AuthFile {
         &self,
         provider: &str,
         stale: &CredentialEntry,
-        refresh: impl FnOnce(&CredentialEntry, &SecretString) -> Result<LoginTokens, String>,
-    ) -> Result<Option<CredentialEntry>, String> {
+        refresh: impl FnOnce(&CredentialEntry, &SecretString) -> Result<LoginTokens, RefreshError>,
+    ) -> Result<Option<CredentialEntry>, RefreshError> {
         let lock = self.path.with_file_name("auth.lock");
-        let text = |error: AuthError| error.to_string();
+        let passing = |error: AuthError| RefreshError::passing(error.to_string());
         let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))
-            .map_err(|error| error.to_string())?;
-        let mut document = self.load().map_err(text)?;
+            .map_err(|error| passing(error.into()))?;
+        let mut document = self.load().map_err(passing)?;
         let mut entries = entries_of(&document, provider);
         let found = entries.iter_mut().find(|entry| entry.id() == stale.id());
         let Some(entry) = found else {
@@ -160,14 +199,20 @@ impl AuthFile {
             return Ok(Some(entry.clone()));
         }
         let Some(token) = entry.refresh_token() else {
-            return Err("the login has expired".to_owned());
+            return Err(RefreshError {
+                reason: "it cannot be renewed".to_owned(),
+                is_final: true,
+            });
         };
+        let former = entry.secret();
         entry.renew(&refresh(entry, &token)?);
         let renewed = entry.clone();
         let values = entries.iter().map(CredentialEntry::to_value).collect();
         put(&mut document, provider, values);
-        put_login(&mut document, provider, &renewed);
-        self.save(&document).map_err(text)?;
+        if let Some(state) = logins(&mut document).get_mut(provider) {
+            renewed.write_mirror(state, former.as_ref());
+        }
+        self.save(&document).map_err(passing)?;
         Ok(Some(renewed))
     }
 
@@ -205,28 +250,81 @@ impl AuthFile {
     }
 }
 
-fn entries_of(document: &Map<String, Value>, provider: &str) -> Vec<CredentialEntry> {
+/// The entries of the list itself.
+fn listed(document: &Map<String, Value>, provider: &str) -> Vec<CredentialEntry> {
     let pool = document
         .get("credential_pool")
         .and_then(|pools| pools.get(provider));
     let listed = pool.and_then(Value::as_array).into_iter().flatten();
-    let mut entries: Vec<CredentialEntry> =
-        listed.filter_map(CredentialEntry::from_value).collect();
+    listed.filter_map(CredentialEntry::from_value).collect()
+}
+
+/// The entries of a provider, with the login that the Python runtime keeps elsewhere.
+fn entries_of(document: &Map<String, Value>, provider: &str) -> Vec<CredentialEntry> {
+    let mut entries = listed(document, provider);
+    let logins = document.get("providers");
+    if let Some(state) = logins.and_then(|logins| logins.get(provider)) {
+        match entries.iter_mut().find(|entry| entry.is_mirrored()) {
+            Some(entry) => drop(entry.mirror(state)),
+            // A login of the Python runtime, which has not been listed yet.
+            None => entries.extend(unlisted(provider, state)),
+        }
+    }
     entries.sort_by_key(CredentialEntry::priority);
     entries
+}
+
+/// The entry of a login that is known under `providers` only. Its id is always the same.
+fn unlisted(provider: &str, state: &Value) -> Option<CredentialEntry> {
+    let digest = Sha256::digest(provider.as_bytes());
+    let number = digest
+        .iter()
+        .take(3)
+        .fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+    let id = format!("{number:06x}");
+    let source = if state["tokens"].is_null() && provider == "minimax-oauth" {
+        "oauth"
+    } else {
+        "device_code"
+    };
+    let mut entry = CredentialEntry::record(id, "login", source, 0);
+    entry.mirror(state).then_some(entry)
 }
 
 /// The login as the reference looks for it.
 fn put_login(document: &mut Map<String, Value>, provider: &str, login: &CredentialEntry) {
     let mut state = login.to_value();
+    state["provider"] = json!(provider);
     if let Some(url) = login.base_url() {
         state["inference_base_url"] = json!(url);
     }
+    logins(document)[provider] = state;
+}
+
+/// The logins, by provider.
+fn logins(document: &mut Map<String, Value>) -> &mut Value {
     let logins = document.entry("providers").or_insert(json!({}));
     if !logins.is_object() {
         *logins = json!({});
     }
-    logins[provider] = state;
+    logins
+}
+
+/// Removes the tokens of a login; what another program keeps is not listed there.
+fn forget_login(document: &mut Map<String, Value>, provider: &str) {
+    let has_tokens = logins(document)
+        .get(provider)
+        .is_some_and(|state| CredentialEntry::default().mirror(state));
+    if has_tokens && let Value::Object(logins) = logins(document) {
+        logins.remove(provider);
+        deactivate(document, provider);
+    }
+}
+
+fn deactivate(document: &mut Map<String, Value>, provider: &str) {
+    if document.get("active_provider").and_then(Value::as_str) == Some(provider) {
+        document.insert("active_provider".to_owned(), Value::Null);
+    }
 }
 
 fn put(document: &mut Map<String, Value>, provider: &str, entries: Vec<Value>) {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::login_tokens::LoginTokens;
 use crate::error::{ErrorClass, ProviderFailure};
+use crate::token_claims;
 
 /// How long a key is not used if no reset time was stated: after a rejected key, and otherwise.
 const COOL_DOWN_AFTER_REJECTION: Duration = Duration::from_mins(5);
@@ -15,15 +16,20 @@ const COOL_DOWN: Duration = Duration::from_hours(1);
 /// A token that expires within this time is renewed before it is used.
 const REFRESH_BEFORE: Duration = Duration::from_mins(2);
 
-/// The source of a login, as the reference names it.
-pub(super) const LOGIN_SOURCE: &str = "device_code";
+/// Sources of a login that the Python runtime keeps under `providers` as well, where its tokens are
+/// the newer ones.
+const MIRRORED: [&str; 2] = ["device_code", "oauth"];
 
 /// The server of a login.
 #[derive(Debug, Clone)]
 pub struct LoginPortal {
-    pub url: String,
-    pub client_id: String,
-    /// Address of the API that the tokens are for, if it is not the provider's own.
+    /// The source of its logins.
+    pub source: &'static str,
+    /// Address of the server, if it is not the provider's own.
+    pub url: Option<String>,
+    /// The client, if it is not the usual one.
+    pub client_id: Option<String>,
+    /// Address of the API that the tokens are for.
     pub inference_url: Option<String>,
     /// Whether its certificate is not checked.
     pub insecure: bool,
@@ -84,10 +90,14 @@ impl CredentialEntry {
 
     /// A login: tokens that expire, and where new ones come from.
     pub fn login(id: String, label: &str, tokens: &LoginTokens, portal: &LoginPortal) -> Self {
-        let mut entry = Self::record(id, label, LOGIN_SOURCE, 0);
+        let mut entry = Self::record(id, label, portal.source, 0);
         entry.set("auth_type", json!("oauth"));
-        entry.set("portal_base_url", json!(portal.url));
-        entry.set("client_id", json!(portal.client_id));
+        if let Some(url) = &portal.url {
+            entry.set("portal_base_url", json!(url));
+        }
+        if let Some(client_id) = &portal.client_id {
+            entry.set("client_id", json!(client_id));
+        }
         entry.set(
             "tls",
             json!({"insecure": portal.insecure, "ca_bundle": null}),
@@ -100,6 +110,94 @@ impl CredentialEntry {
         entry
     }
 
+    /// A login that another program keeps.
+    pub(crate) fn kept_elsewhere(
+        source: &str,
+        label: &str,
+        token: &SecretString,
+        expires_at: SystemTime,
+    ) -> Self {
+        let mut entry = Self::record("000000".to_owned(), label, source, 0);
+        entry.set("auth_type", json!("oauth"));
+        entry.set("access_token", json!(token.expose()));
+        entry.set("expires_at", iso(expires_at));
+        entry
+    }
+
+    /// Whether the login is kept under `providers` as well.
+    pub(super) fn is_mirrored(&self) -> bool {
+        MIRRORED.contains(&self.source())
+    }
+
+    /// Takes the tokens of a login as the Python runtime keeps it under `providers`: in a map of their
+    /// own, or among the other fields. Gives whether there are any.
+    pub(super) fn mirror(&mut self, state: &Value) -> bool {
+        let tokens = match &state["tokens"] {
+            Value::Null => state,
+            tokens => tokens,
+        };
+        let Some(token) = tokens["access_token"]
+            .as_str()
+            .filter(|text| !text.is_empty())
+        else {
+            return false;
+        };
+        if token == self.text("access_token") {
+            return true;
+        }
+        self.set("auth_type", json!("oauth"));
+        self.set("access_token", json!(token));
+        for (holder, key) in [
+            (tokens, "refresh_token"),
+            (state, "expires_at"),
+            (state, "last_refresh"),
+            (state, "portal_base_url"),
+            (state, "client_id"),
+        ] {
+            match &holder[key] {
+                Value::Null => drop(self.0.remove(key)),
+                value => self.set(key, value.clone()),
+            }
+        }
+        if let Some(url) = state["inference_base_url"].as_str() {
+            self.set("base_url", json!(url.trim_end_matches('/')));
+        }
+        // The end of the former token.
+        self.0.remove("expires_at_ms");
+        self.reset();
+        true
+    }
+
+    /// Writes the tokens where the Python runtime keeps them, if the former ones are there.
+    pub(super) fn write_mirror(&self, state: &mut Value, former: Option<&SecretString>) {
+        let is_nested = state["tokens"].is_object();
+        let holder = if is_nested {
+            &mut state["tokens"]
+        } else {
+            &mut *state
+        };
+        let is_same = holder["access_token"].as_str() == former.map(SecretString::expose);
+        if !is_same || former.is_none() {
+            return;
+        }
+        for key in ["access_token", "refresh_token"] {
+            holder[key] = json!(self.text(key));
+        }
+        let now = iso(SystemTime::now());
+        if is_nested {
+            state["last_refresh"] = now;
+        } else {
+            state["expires_at"] = self.0.get("expires_at").cloned().unwrap_or_default();
+            state["obtained_at"] = now;
+        }
+    }
+
+    /// Whether two logins are of the same account.
+    pub(super) fn is_same_account(&self, other: &Self) -> bool {
+        let subject = |entry: &Self| token_claims::subject(entry.text("access_token"));
+        subject(self).is_some_and(|own| Some(own) == subject(other))
+    }
+
     /// Replaces the tokens of a login.
     pub(super) fn renew(&mut self, tokens: &LoginTokens) {
         self.set("access_token", json!(tokens.access.expose()));
@@ -109,14 +207,19 @@ impl CredentialEntry {
         if let Some(scope) = &tokens.scope {
             self.set("scope", json!(scope));
         }
-        let at = jiff::Timestamp::try_from(tokens.expires_at).ok();
-        self.set("expires_at", json!(at.map(|at| at.to_string())));
+        self.set("expires_at", iso(tokens.expires_at));
+        self.set("last_refresh", iso(SystemTime::now()));
+        self.0.remove("expires_at_ms");
         self.reset();
     }
 
     /// Whether this is a login whose token has expired or is about to.
-    pub(super) fn is_expiring(&self, now: SystemTime) -> bool {
-        let expires = self.0.get("expires_at").and_then(moment);
+    pub(crate) fn is_expiring(&self, now: SystemTime) -> bool {
+        let stated = self.0.get("expires_at").and_then(moment).or_else(|| {
+            let at = self.0.get("expires_at_ms")?.as_f64()?;
+            moment(&json!(at / 1000.0))
+        });
+        let expires = stated.or_else(|| token_claims::expiry(self.text("access_token")));
         self.auth_type() == "oauth" && expires.is_some_and(|at| at <= now + REFRESH_BEFORE)
     }
 
@@ -276,6 +379,14 @@ impl CredentialEntry {
     fn set(&mut self, key: &str, value: Value) {
         self.0.insert(key.to_owned(), value);
     }
+}
+
+/// A time in ISO form.
+fn iso(at: SystemTime) -> Value {
+    // Whole seconds: not every reader takes nanoseconds.
+    let at = jiff::Timestamp::try_from(at).ok();
+    let at = at.and_then(|at| jiff::Timestamp::from_second(at.as_second()).ok());
+    json!(at.map(|at| at.to_string()))
 }
 
 /// Seconds since 1970, as the reference writes times.

@@ -46,6 +46,8 @@ pub(crate) struct Lease {
     at: usize,
     pub(crate) secret: SecretString,
     pub(crate) label: String,
+    /// Why the login has come to its end, if it has.
+    pub(crate) ended: Option<String>,
 }
 
 impl KeyRing {
@@ -132,6 +134,7 @@ impl KeyRing {
             at,
             secret: slot.secret.clone(),
             label: slot.entry.label().to_owned(),
+            ended: None,
         })
     }
 
@@ -162,14 +165,21 @@ impl Lease {
             return false;
         };
         let file = owner.as_ref().unwrap_or(file);
-        let renewed = file.renew_login(provider, &entry, |entry, token| {
-            refresher.refresh(entry, token)
-        });
+        let renewed = match refresher.refresh_elsewhere(&entry) {
+            Some(renewed) => renewed.map(Some),
+            None => file.renew_login(provider, &entry, |entry, token| {
+                refresher.refresh(provider, entry, token)
+            }),
+        };
         let secret = match renewed {
             Ok(Some(renewed)) => renewed.secret().map(|secret| (renewed, secret)),
             Ok(None) => None,
-            Err(reason) => {
+            Err(error) => {
+                let reason = error.reason;
                 tracing::warn!("could not renew the login at {provider}: {reason}");
+                if error.is_final {
+                    self.ended = Some(reason);
+                }
                 None
             }
         };

@@ -12,7 +12,7 @@ pub use credential::{CredentialEntry, CredentialStatus, LoginPortal};
 pub(crate) use key_ring::{KeyRing, Lease};
 pub use login_tokens::LoginTokens;
 pub(crate) use strategy::Strategy;
-pub(crate) use token_refresher::TokenRefresher;
+pub(crate) use token_refresher::{RefreshError, TokenRefresher};
 
 /// Whether a text can be a key: long enough and not a placeholder.
 pub fn is_usable_secret(text: &str) -> bool {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::api_mode::ApiMode;
 use super::host::{host_of, is_host, is_local};
 use crate::request::Effort;
+use crate::token_claims;
 
 /// How the reasoning effort is sent in the chat format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,10 @@ impl Route {
     pub(crate) fn model_list(&self) -> String {
         let base = &self.base_url;
         let is_versioned = self.mode != ApiMode::Anthropic || base.ends_with("/v1");
+        if self.provider == "openai-codex" {
+            // Which models are listed depends on the client; this is the least one that gets any.
+            return format!("{base}/models?client_version=1.0.0");
+        }
         self.with_query(if is_versioned {
             format!("{base}/models")
         } else {
@@ -76,7 +81,12 @@ impl Route {
     pub(crate) fn key_headers(&self, key: &str) -> Vec<(&'static str, String)> {
         let bearer = ("authorization", format!("Bearer {key}"));
         match self.mode {
-            ApiMode::Chat | ApiMode::Responses => vec![bearer],
+            ApiMode::Chat | ApiMode::Responses => {
+                let account = Some(key).filter(|_| self.provider == "openai-codex");
+                let account = account.and_then(token_claims::chatgpt_account);
+                let account = account.map(|account| ("chatgpt-account-id", account));
+                std::iter::once(bearer).chain(account).collect()
+            }
             ApiMode::Anthropic => {
                 let wants_bearer = self.provider.starts_with("minimax")
                     || is_host(&self.host, "minimax.io")

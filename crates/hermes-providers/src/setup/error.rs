@@ -18,7 +18,7 @@ pub enum OpenError {
     },
     #[error("no model is set for the provider `{provider}`")]
     NoModel { provider: String },
-    #[error("no key is set for {provider} ({host})")]
+    #[error("{} {provider} ({host})", if variables.is_empty() { "nobody is logged in to" } else { "no key is set for" })]
     NoKey {
         provider: String,
         host: String,
@@ -47,6 +47,11 @@ impl OpenError {
                 "an address starts with http:// or https:// and a host".to_owned()
             }
             Self::NoModel { .. } => "choose one with `hermes model NAME`, or `-m` for one run".to_owned(),
+            Self::NoKey {
+                provider,
+                variables: [],
+                ..
+            } => format!("log in with `hermes auth add {provider}`"),
             Self::NoKey {
                 provider,
                 variables,

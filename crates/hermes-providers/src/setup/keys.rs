@@ -9,12 +9,14 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::registry::Builtin;
-use crate::login::PortalRefresher;
+use crate::login::{LoginRefresher, QwenLogin, login_server};
 use crate::pool::{AuthFile, CredentialEntry, KeyRing, Strategy, TokenRefresher, is_usable_secret};
 use crate::route::{host_of, is_host, vendor_variable};
 
-/// The provider whose logins can be renewed here.
-pub(super) const LOGIN_PROVIDER: &str = "nous";
+/// Whether a provider's logins can be used here.
+fn has_login(provider: &str) -> bool {
+    login_server(provider).is_some() || provider == QwenLogin::PROVIDER
+}
 
 /// The source of a known provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,12 +104,14 @@ pub(super) fn of_custom(
 
 /// The address that the login of a provider is for, if it is not the provider's own.
 pub(super) fn login_address(config: &Config, provider: &str) -> Option<String> {
-    if provider != LOGIN_PROVIDER {
+    if !has_login(provider) {
         return None;
     }
-    let entries = AuthFile::of_home(&config.sources().home)
-        .entries(provider)
-        .ok()?;
+    let file = AuthFile::of_home(&config.sources().home);
+    if provider == QwenLogin::PROVIDER {
+        return file.login_text(provider, "base_url");
+    }
+    let entries = file.entries(provider).ok()?;
     let login = entries.iter().find(|entry| entry.auth_type() == "oauth")?;
     login.base_url().map(str::to_owned)
 }
@@ -140,12 +144,20 @@ fn ring(
             None => allows_unbound,
         });
         usable
-            .filter(|entry| entry.auth_type() == "api_key" || pool_key == LOGIN_PROVIDER)
+            .filter(|entry| entry.auth_type() == "api_key" || login_server(pool_key).is_some())
             .filter_map(|entry| Some((entry.secret()?, entry.clone())))
             .collect()
     };
     let listed = entries_of(&file);
     let mut keys = keys_of(&listed);
+    // Used only by who has said so. Copies of it in the list are void as soon as it is renewed.
+    if pool_key == QwenLogin::PROVIDER
+        && let Some(url) = login_address(config, pool_key).filter(|url| host_of(url) == host)
+        && let Some(login) = QwenLogin::find(config)
+    {
+        let entry = login.entry(&url);
+        keys.extend(entry.secret().map(|key| (key, entry)));
+    }
     if let Some((source, secret)) = found {
         let known = listed.iter().find(|entry| entry.source() == source);
         let entry = known.cloned().unwrap_or_else(|| {
@@ -178,9 +190,11 @@ fn ring(
         }
     }
     let stored = Some((file, pool_key.to_owned()));
-    let has_login = keys.iter().any(|(_, entry)| entry.auth_type() == "oauth");
+    let own = keys.iter().map(|(_, entry)| entry);
+    let mut all = own.chain(inherited.iter().map(|(_, entry, _)| entry));
+    let has_login = all.any(|entry| entry.auth_type() == "oauth");
     let refresher =
-        has_login.then(|| -> Arc<dyn TokenRefresher> { Arc::new(PortalRefresher::new(config)) });
+        has_login.then(|| -> Arc<dyn TokenRefresher> { Arc::new(LoginRefresher::new(config)) });
     KeyRing::with_inherited(keys, inherited, strategy, stored, refresher)
 }
 

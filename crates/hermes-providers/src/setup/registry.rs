@@ -8,7 +8,7 @@ pub struct Builtin {
     pub id: &'static str,
     pub aliases: &'static [&'static str],
     pub base_url: &'static str,
-    /// Variables with the key; the first usable one wins.
+    /// Variables with the key; the first usable one wins. None for providers with a login only.
     pub key_variables: &'static [&'static str],
     /// The variable that overrides the address; empty for none.
     pub url_variable: &'static str,
@@ -24,12 +24,12 @@ impl Builtin {
 
 /// Rows of names, wire format, address, key variables and address variable.
 macro_rules! builtins {
-    ($($id:literal $(| $alias:literal)* => $mode:ident, $url:literal, [$($key:literal),+], $url_variable:literal;)+) => {
+    ($($id:literal $(| $alias:literal)* => $mode:ident, $url:literal, [$($key:literal),*], $url_variable:literal;)+) => {
         &[$(Builtin {
             id: $id,
             aliases: &[$($alias),*],
             base_url: $url,
-            key_variables: &[$($key),+],
+            key_variables: &[$($key),*],
             url_variable: $url_variable,
             mode: ApiMode::$mode,
         },)+]
@@ -92,6 +92,15 @@ pub const BUILTINS: &[Builtin] = builtins! {
         ["OLLAMA_API_KEY"], "OLLAMA_BASE_URL";
     "nous" | "nous-portal" => Chat, "https://inference-api.nousresearch.com/v1",
         ["NOUS_API_KEY"], "NOUS_INFERENCE_BASE_URL";
+    "openai-codex" | "codex" => Responses, "https://chatgpt.com/backend-api/codex",
+        [], "HERMES_CODEX_BASE_URL";
+    "xai-oauth" | "grok-oauth" | "x-ai-oauth" | "xai-grok-oauth" => Responses, "https://api.x.ai/v1",
+        [], "HERMES_XAI_BASE_URL";
+    "qwen-oauth" | "qwen-portal" | "qwen-cli" => Chat, "https://portal.qwen.ai/v1",
+        [], "HERMES_QWEN_BASE_URL";
+    "minimax-oauth" | "minimax-portal" | "minimax-global" | "minimax_oauth" => Anthropic,
+        "https://api.minimax.io/anthropic",
+        [], "";
     "lmstudio" => Chat, "http://127.0.0.1:1234/v1",
         ["LM_API_KEY"], "LM_BASE_URL";
 };
@@ -116,6 +125,23 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::login::LOGIN_SERVERS;
+
+    #[test]
+    fn every_login_is_of_a_known_provider() {
+        for server in LOGIN_SERVERS {
+            assert_eq!(builtin(server.provider).unwrap().id, server.provider);
+            assert!(server.url.starts_with("https://"), "{}", server.url);
+        }
+        for one in BUILTINS.iter().filter(|one| one.key_variables.is_empty()) {
+            let has_login = LOGIN_SERVERS.iter().any(|server| server.provider == one.id);
+            assert!(
+                has_login || one.id == crate::login::QwenLogin::PROVIDER,
+                "{}",
+                one.id
+            );
+        }
+    }
 
     #[test]
     fn names_and_aliases_are_unique() {

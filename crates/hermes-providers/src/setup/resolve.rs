@@ -211,6 +211,11 @@ impl RouteDraft<'_> {
         if is_host(&host, "openrouter.ai") {
             add_openrouter(config, &mut extra_body, &mut headers);
         }
+        if self.provider == "qwen-oauth" {
+            headers.push(("x-dashscope-authtype", "qwen-oauth".to_owned()));
+            headers.push(("x-dashscope-cachecontrol", "enable".to_owned()));
+            extra_body.insert("vl_high_resolution_images".to_owned(), json!(true));
+        }
         let tier = service_tier(config.text("agent.service_tier"));
         if let Some(tier) =
             tier.filter(|_| self.provider == "openai-api" || is_host(&host, "openai.com"))
@@ -309,6 +314,7 @@ fn default_cap(provider: &str) -> Option<u64> {
     match provider {
         "nvidia" => Some(16_384),
         "kimi-coding" | "kimi-coding-cn" => Some(32_000),
+        "qwen-oauth" => Some(65_536),
         _ => None,
     }
 }
@@ -373,7 +379,9 @@ fn cache_marker(
             claude || is_host(host, "api.anthropic.com") || provider.starts_with("minimax")
         }
         ApiMode::Chat => {
-            let qwen_hosts = provider.starts_with("alibaba") || provider.starts_with("opencode");
+            let qwen_hosts = provider.starts_with("alibaba")
+                || provider.starts_with("opencode")
+                || provider == "qwen-oauth";
             (claude && is_host(host, "openrouter.ai")) || (model.contains("qwen") && qwen_hosts)
         }
         ApiMode::Responses => false,

@@ -11,6 +11,10 @@ use crate::{Result, SessionId};
 /// Key of the time of the last automatic pruning.
 const LAST_PRUNE: &str = "last_auto_prune";
 
+const META: &str = "SELECT value FROM state_meta WHERE key = ?1";
+const SET_META: &str = "INSERT INTO state_meta (key, value) VALUES (?1, ?2)
+    ON CONFLICT(key) DO UPDATE SET value = excluded.value";
+
 /// Bytes of the database and its write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Optimized {
@@ -54,6 +58,22 @@ impl SessionStore {
         })
     }
 
+    /// A value that is kept beside the sessions.
+    pub fn meta(&self, key: &str) -> Result<Option<String>> {
+        self.read(|transaction| {
+            let value = transaction.row(META, params![key], |row| row.get(0))?;
+            Ok(value.flatten())
+        })
+    }
+
+    /// Keeps a value beside the sessions.
+    pub fn set_meta(&mut self, key: &str, value: &str) -> Result<()> {
+        self.write(|transaction| {
+            transaction.execute(SET_META, params![key, value])?;
+            Ok(())
+        })
+    }
+
     /// Prunes if the interval has passed; returns the deleted sessions then. Of several processes
     /// that start at once, one prunes.
     pub fn prune_if_due(&mut self, rules: &AutoPrune) -> Result<Option<Vec<SessionId>>> {
@@ -61,22 +81,16 @@ impl SessionStore {
         let interval = rules.interval.as_secs_f64();
         let is_ours = self.write(|transaction| {
             let last: Option<f64> = transaction
-                .row(
-                    "SELECT value FROM state_meta WHERE key = ?1",
-                    params![LAST_PRUNE],
-                    |row| row.get::<_, Option<String>>(0),
-                )?
+                .row(META, params![LAST_PRUNE], |row| {
+                    row.get::<_, Option<String>>(0)
+                })?
                 .flatten()
                 .and_then(|text| text.parse().ok());
             // A time in the future is ignored: a clock was wrong.
             if last.is_some_and(|last| (last..last + interval).contains(&now)) {
                 return Ok(false);
             }
-            transaction.execute(
-                "INSERT INTO state_meta (key, value) VALUES (?1, ?2)
-                 ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-                params![LAST_PRUNE, now.to_string()],
-            )?;
+            transaction.execute(SET_META, params![LAST_PRUNE, now.to_string()])?;
             Ok(true)
         })?;
         if !is_ours {

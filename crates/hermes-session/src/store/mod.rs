@@ -5,6 +5,7 @@ mod compaction;
 mod export;
 mod filter;
 mod history;
+mod insights;
 mod lifecycle;
 mod lineage;
 mod list;
@@ -26,6 +27,7 @@ pub use append::ConversationStep;
 pub use compaction::{Compaction, CompactionLock, LockAttempt};
 pub use filter::SessionFilter;
 pub use history::{ConversationHistory, Resumed};
+pub use insights::{Insights, InsightsRequest, UsageOf};
 pub use list::{ListRequest, ListedConversation, Stats};
 pub use maintenance::{AutoPrune, Optimized};
 pub use recall::{

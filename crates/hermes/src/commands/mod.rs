@@ -84,6 +84,7 @@ pub(crate) mod exec;
 pub(crate) mod fallback;
 pub(crate) mod gateway;
 pub(crate) mod import;
+pub(crate) mod insights;
 pub(crate) mod internal;
 pub(crate) mod kanban;
 pub(crate) mod logs;

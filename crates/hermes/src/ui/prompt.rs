@@ -12,6 +12,7 @@ const MAX_ANSWER: u64 = 4096;
 ///
 /// Reads from a pipe too: scripts answer that way. `/dev/null` gives `None`.
 pub(crate) fn ask_line(printer: Printer, question: &str) -> Result<Option<String>> {
+    let _usual = hermes_chat::usual_terminal();
     printer.err(question)?;
     let mut answer = String::new();
     let stdin = std::io::stdin().lock();

@@ -58,6 +58,7 @@ impl TerminalQuestions {
         if tcgetpgrp(stdin()).ok() != Some(getpgrp()) {
             return None;
         }
+        let _usual = hermes_chat::usual_terminal();
         let hidden = match echo {
             Echo::On => None,
             Echo::Off => Some(Hidden::from_now(stdin())?),

@@ -34,6 +34,7 @@ mod sessions;
 mod settings;
 mod skills;
 mod slash;
+mod standing_goal;
 mod terminal_modes;
 mod terminal_text;
 mod titles;

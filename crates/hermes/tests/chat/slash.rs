@@ -403,3 +403,87 @@ fn what_runs_in_the_background_is_listed() {
     shown.says_part("  sleep 321");
     shown.says_part("Profile    default");
 }
+
+#[test]
+fn commands_that_are_not_here_say_what_to_use_instead() {
+    let world = always("");
+    for (line, part) in [
+        ("/subscription", "/usage"),
+        ("/topup", "page of their provider"),
+        ("/update", "install the new version"),
+        ("/codex-runtime auto", "/model"),
+        ("/pet", "/skin"),
+        ("/hatch a cat", "/indicator"),
+        ("/rollback 2", "git stash"),
+        ("/reload-mcp", "/tools"),
+        ("/voice on", "dictation"),
+        ("/approve", "/help"),
+    ] {
+        typed(&world, &format!("{line}\n"))
+            .succeeds()
+            .says_part(part);
+    }
+    assert_eq!(world.bodies().len(), 0);
+}
+
+#[test]
+fn insights_count_what_was_done_in_a_span_of_days() {
+    let world = always("");
+    typed(&world, "/insights 7\n")
+        .succeeds()
+        .prints_part("No sessions in the last 7 days");
+    typed(&world, "one\ntwo\n").succeeds();
+    typed(&world, "/insights 1\n")
+        .succeeds()
+        .prints_part("In the last 1 day, on 1 day:")
+        .prints_part("Messages of yours")
+        .prints_part("test-model");
+    let found = world.home.run(["insights", "--json"]).json();
+    assert_eq!(found["sessions"], 1);
+    assert_eq!(found["user_messages"], 2);
+    assert_eq!(found["sources"][0]["name"], "cli");
+    let other = world
+        .home
+        .run(["insights", "--source", "cron", "--json"])
+        .json();
+    assert_eq!(other["sessions"], 0);
+    for wrong in ["/insights x", "/insights 0", "/insights -3"] {
+        typed(&world, &format!("{wrong}\n"))
+            .exits(1)
+            .says_part("is not a number of days");
+    }
+    world.home.run(["insights", "--days", "0"]).exits(2);
+}
+
+#[test]
+fn toolsets_are_switched_for_new_conversations() {
+    let world = always("");
+    typed(&world, "/tools disable todo\n/tools enable nosuch\n")
+        .exits(1)
+        .prints_part("Switched off for cli: todo")
+        .says_part("there is no toolset 'nosuch'");
+    typed(&world, "hi\n").succeeds();
+    let tools = world.bodies().pop().unwrap()["tools"].to_string();
+    assert!(!tools.contains("\"todo\""), "{tools}");
+    typed(&world, "/tools enable todo\n/tools sing\n")
+        .exits(1)
+        .prints_part("Switched on for cli: todo")
+        .says_part("it is list, enable NAME or disable NAME");
+}
+
+#[test]
+fn user_without_a_variable_is_looked_up_by_number() {
+    let world = always("");
+    let named = hermes_home::SystemFacts::of_process().user_name().unwrap();
+    let call = world.hermes(&["chat", "--cli"]).without_env("USER");
+    call.stdin("/whoami\n")
+        .run()
+        .succeeds()
+        .says_part(&format!("User       {named}"));
+}
+
+#[test]
+fn jobs_are_listed_from_the_conversation() {
+    let world = always("");
+    typed(&world, "/cron\n").succeeds().prints_part("No");
+}

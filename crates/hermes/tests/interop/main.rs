@@ -29,6 +29,7 @@ mod gateway;
 mod incident;
 mod kanban;
 mod kanban_dispatch;
+mod logins;
 mod migration;
 mod reading;
 mod reference;

@@ -58,6 +58,7 @@ fn all_cards_are_done_and_nothing_is_left() {
     assert_eq!(entries(&temporary), 0, "{outcome}");
     assert!(!own.exists());
     assert!(!home.root().exists(), "the user's home is not touched");
+    assert!(!home.user_home().join(".cache").exists());
     assert_eq!(workers(&temporary), [] as [u32; 0]);
 }
 

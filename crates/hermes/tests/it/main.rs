@@ -9,6 +9,7 @@
     reason = "tests access files directly"
 )]
 
+mod account_logins;
 mod archives;
 mod auth;
 mod backup;

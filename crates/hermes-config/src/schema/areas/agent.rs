@@ -71,6 +71,12 @@ sections! {
         "": custom(Kind::List, Fallback::Texts(&["hermes-cli"]));
     }
 
+    /// Standing goals (`/goal`).
+    "goals" open = false {
+        /// Most turns towards a goal before it rests.
+        "max_turns": int(20);
+    }
+
     /// How long and how hard the agent works.
     "agent" open = false {
         /// Most turns for one request.

@@ -16,7 +16,7 @@ pub(super) static SECTIONS: &[Section] = &[
         "auxiliary",
         "Models for side tasks, by task (compression, title_generation, triage_specifier, \
      kanban_decomposer, goal_judge, approval): provider, model, base_url, api_key, timeout, extra_body, \
-     reasoning_effort, and `title_generation.enabled`; transient_retries for all of them.",
+     reasoning_effort, `title_generation.enabled` and `goal_judge.max_tokens`; transient_retries for all of them.",
     ),
     section(
         "checkpoints",
@@ -52,7 +52,6 @@ pub(super) static SECTIONS: &[Section] = &[
     section("desktop", "The desktop program."),
     section("privacy", "What is kept private."),
     section("context", "How context is assembled."),
-    section("goals", "Standing goals."),
     section("honcho", "The memory service Honcho."),
     section("mcp", "MCP as a whole."),
     section("computer_use", "Control of the screen."),

@@ -9,11 +9,17 @@ use crate::route::{Route, is_host};
 use crate::server_limits::ServerLimits;
 use crate::wire::schema::encode_tools;
 
+/// Instructions for a request that has none, where some are needed.
+const USUAL_INSTRUCTIONS: &str = "You are a helpful assistant.";
+
 /// The body of a request.
 pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits) -> Value {
     let mut body = json!({"model": route.model});
-    if !request.system.trim().is_empty() {
-        body["instructions"] = json!(&*request.system);
+    // The API of ChatGPT accounts insists on instructions, and has limits of its own.
+    let is_chatgpt = route.provider == "openai-codex";
+    if is_chatgpt || !request.system.trim().is_empty() {
+        let instructions = Some(request.system.trim()).filter(|text| !text.is_empty());
+        body["instructions"] = json!(instructions.map_or(USUAL_INSTRUCTIONS, |_| &request.system));
     }
     let mut input = Vec::new();
     for message in &request.messages {
@@ -47,10 +53,12 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits
     if reasons(&route.model) && !limits.no_replay {
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
-    if let Some(most) = request.max_tokens.or(route.max_tokens) {
+    let most = request.max_tokens.or(route.max_tokens);
+    if let Some(most) = most.filter(|_| !is_chatgpt) {
         body["max_output_tokens"] = json!(most);
     }
-    if let Some(temperature) = request.temperature.filter(|_| !reasons(&route.model)) {
+    let temperature = request.temperature.filter(|_| !is_chatgpt);
+    if let Some(temperature) = temperature.filter(|_| !reasons(&route.model)) {
         body["temperature"] = json!(temperature);
     }
     body

@@ -8,8 +8,9 @@ use hermes_config::vars;
 use hermes_proc::{ChildSpec, Wake, find_on_path};
 use hermes_providers::{
     BrowserLogin, CredentialEntry, DeviceLogin, DevicePrompt, LoginConnection, LoginError,
-    LoginPortal, PORTAL_CLIENT, PORTAL_SCOPE, PORTAL_URL, builtin,
+    LoginPortal, LoginServer, QwenLogin, builtin, login_server,
 };
+use serde_json::json;
 
 use super::file;
 use super::key_store::add_to_pool;
@@ -20,8 +21,9 @@ use crate::ui::visible;
 /// How long the program that opens a browser may take.
 const OPEN_LIMIT: Duration = Duration::from_secs(5);
 
-/// Providers with a login: by a code, and in the browser.
-const BY_CODE: &str = "nous";
+/// The provider that `hermes login` means if none is named.
+const USUAL: &str = "nous";
+/// The provider with a login in the browser; the others have one by a code.
 const IN_BROWSER: &str = "openrouter";
 
 /// Flags of a login.
@@ -79,7 +81,7 @@ impl LoginFlags {
 /// `hermes login`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LoginArgs {
-    /// Provider to log in to: nous or openrouter
+    /// Provider to log in to: nous, openrouter, openai-codex, xai-oauth, minimax-oauth or qwen-oauth
     #[arg(long, value_name = "PROVIDER")]
     provider: Option<String>,
     #[command(flatten)]
@@ -89,7 +91,7 @@ pub(crate) struct LoginArgs {
 pub(crate) fn run_login(args: &LoginArgs, context: &Context) -> Result<()> {
     match &args.provider {
         Some(provider) => log_in_with(context, provider, None, &args.flags),
-        None if args.flags.is_given() => log_in_with(context, BY_CODE, None, &args.flags),
+        None if args.flags.is_given() => log_in_with(context, USUAL, None, &args.flags),
         None => {
             context.line("Keys and logins: `hermes auth add PROVIDER`")?;
             context.line("Provider and model: `hermes model`")?;
@@ -98,14 +100,15 @@ pub(crate) fn run_login(args: &LoginArgs, context: &Context) -> Result<()> {
     }
 }
 
-/// The provider to log in to for this one, if it has a login.
-pub(crate) fn logins_of(provider: &str) -> Option<&'static str> {
-    [BY_CODE, IN_BROWSER].into_iter().find(|id| *id == provider)
+/// Whether a provider has a login.
+pub(crate) fn has_login(provider: &str) -> bool {
+    login_server(provider).is_some() || [IN_BROWSER, QwenLogin::PROVIDER].contains(&provider)
 }
 
 /// Whether people log in to this provider rather than store a key.
 pub(super) fn is_login_first(provider: &str) -> bool {
-    builtin(provider).is_some_and(|known| known.id == BY_CODE)
+    let known = builtin(provider);
+    known.is_some_and(|known| has_login(known.id) && known.id != IN_BROWSER)
 }
 
 /// Logs in with everything as usual.
@@ -115,7 +118,7 @@ pub(crate) fn log_in(context: &Context, provider: &str) -> Result<()> {
 
 /// Logs in to the portal of the provider `nous`.
 pub(crate) fn log_in_to_portal(context: &Context) -> Result<()> {
-    log_in(context, BY_CODE)
+    log_in(context, USUAL)
 }
 
 pub(super) fn log_in_with(
@@ -127,9 +130,12 @@ pub(super) fn log_in_with(
     let id = builtin(provider).map_or(provider, |known| known.id);
     // Ctrl-C ends the program; nothing is stored before the end.
     let interrupt = Wake::new()?;
+    if let Some(server) = login_server(id) {
+        return by_code(context, server, label, flags, &interrupt);
+    }
     match id {
-        BY_CODE => by_code(context, label, flags, &interrupt),
         IN_BROWSER => in_browser(context, label, flags, &interrupt),
+        QwenLogin::PROVIDER => of_qwen_code(context, flags),
         _ => Err(
             CommandError::user(format!("{provider} has no login here")).hint(format!(
                 "add a key: `hermes auth add {provider} --type api-key`"
@@ -140,6 +146,7 @@ pub(super) fn log_in_with(
 
 fn by_code(
     context: &Context,
+    server: &'static LoginServer,
     label: Option<&str>,
     flags: &LoginFlags,
     interrupt: &Wake,
@@ -147,27 +154,62 @@ fn by_code(
     let given =
         |flag: &Option<String>, usual: &str| flag.clone().unwrap_or_else(|| usual.to_owned());
     let login = DeviceLogin {
-        portal_url: given(&flags.portal_url, PORTAL_URL),
-        client_id: given(&flags.client_id, PORTAL_CLIENT),
-        scope: given(&flags.scope, PORTAL_SCOPE),
+        server,
+        url: given(&flags.portal_url, server.url),
+        client_id: given(&flags.client_id, server.client_id),
+        scope: given(&flags.scope, server.scope),
         connection: flags.connection(),
     };
     let mut shown = |prompt: &DevicePrompt| show_code(context, prompt, flags.no_browser);
     let tokens = login
         .run(context.config(), interrupt, &mut shown)
         .map_err(failed)?;
+    let is_mirrored = server.is_mirrored();
+    let own = builtin(server.provider).map(|known| known.address(context.config()));
     let portal = LoginPortal {
-        url: login.portal_url,
-        client_id: login.client_id,
-        inference_url: flags.inference_url.clone(),
+        source: server.source,
+        url: Some(login.url).filter(|_| is_mirrored || flags.portal_url.is_some()),
+        client_id: Some(login.client_id).filter(|_| is_mirrored || flags.client_id.is_some()),
+        // The API of the portal may move; the tokens of the others are for one host only.
+        inference_url: flags
+            .inference_url
+            .clone()
+            .or_else(|| own.filter(|_| server.provider != USUAL)),
         insecure: flags.insecure,
     };
     context.ensure_home()?;
     let file = file(context);
-    let id = CredentialEntry::new_id(&file.entries(BY_CODE)?);
-    let entry = CredentialEntry::login(id, label.unwrap_or("login"), &tokens, &portal);
-    file.log_in(BY_CODE, &entry)?;
-    context.line(format!("✓ Logged in to {BY_CODE}"))
+    let provider = server.provider;
+    let id = CredentialEntry::new_id(&file.entries(provider)?);
+    let account = tokens.account_name();
+    let label = label.or(account.as_deref()).unwrap_or("login");
+    let entry = CredentialEntry::login(id, label, &tokens, &portal);
+    file.log_in(provider, &entry)?;
+    let whose = account.map_or_else(String::new, |account| format!(" as {}", visible(&account)));
+    context.line(format!("✓ Logged in to {provider}{whose}"))
+}
+
+/// Uses the login that Qwen Code has on this machine.
+fn of_qwen_code(context: &Context, flags: &LoginFlags) -> Result<()> {
+    let provider = QwenLogin::PROVIDER;
+    let Some(login) = QwenLogin::find(context.config()) else {
+        return Err(
+            CommandError::user("Qwen Code is not logged in on this machine").hint(
+                "log in with it first: run `qwen` and choose Qwen OAuth; Hermes uses that login",
+            ),
+        );
+    };
+    let own = builtin(provider).map(|known| known.address(context.config()));
+    let mut state = json!({"base_url": flags.inference_url.clone().or(own)});
+    if let Some(url) = &flags.portal_url {
+        state["portal_base_url"] = json!(url);
+    }
+    context.ensure_home()?;
+    file(context).use_login(provider, &state)?;
+    let path = context.display(login.path());
+    context.line(format!(
+        "✓ The login of Qwen Code ({path}) is used for {provider}"
+    ))
 }
 
 fn show_code(context: &Context, prompt: &DevicePrompt, no_browser: bool) {

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(crate) use key_store::{add_to_pool, ask_key, check_key, piped_key};
-pub(crate) use login::{LoginArgs, log_in, log_in_to_portal, logins_of, run_login};
+pub(crate) use login::{LoginArgs, has_login, log_in, log_in_to_portal, run_login};
 pub(crate) use logout::{TopLevelArgs as LogoutArgs, run_top_level as run_logout};
 
 #[derive(Debug, clap::Args)]

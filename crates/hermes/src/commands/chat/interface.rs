@@ -13,7 +13,7 @@ use hermes_chat::{
 };
 use hermes_config::vars;
 use hermes_proc::{ChildSpec, find_on_path};
-use hermes_runtime::{Runtime, SessionChoice, git_branch, load_image, typed_part};
+use hermes_runtime::{GoalNews, Runtime, SessionChoice, git_branch, load_image, typed_part};
 use hermes_session::{MessageRole, SessionStore};
 use hermes_terminal::SessionKey;
 use serde_json::Value;
@@ -207,6 +207,10 @@ impl Interface<'_> {
                     self.fork(index, chat);
                     Then::GoOn
                 }
+                Job::FollowGoal => {
+                    self.follow_goal(chat);
+                    Then::GoOn
+                }
                 Job::Quit => Then::Leave,
             };
             match then {
@@ -230,12 +234,9 @@ impl Interface<'_> {
                 let error = CommandError::from(error);
                 let hint = error.hints.first().cloned();
                 chat.turn_ended(TurnEnd {
-                    outcome: TurnOutcome::Failed,
-                    text: None,
                     failure: Some((format!("Not sent: {}", error.message), hint)),
-                    unwritten: Vec::new(),
-                    pending: None,
                     returned: Some(text.to_owned()),
+                    ..TurnEnd::of(TurnOutcome::Failed)
                 });
             }
         }
@@ -245,6 +246,12 @@ impl Interface<'_> {
         let mut observer = chat.observer();
         let result = self.open.conversation.turn(input, &mut observer);
         self.code = exit_code(&result, self.open.conversation.is_worker());
+        let is_preempted = || chat.has_waiting_message();
+        let news = self
+            .open
+            .conversation
+            .goal_after_turn(&result, &is_preempted);
+        let (goal, next) = told(news);
         // Before the screen hears of the end: what is raised then is for what comes next.
         self.open.goes_on();
         chat.set_facts(self.facts());
@@ -255,9 +262,23 @@ impl Interface<'_> {
             failure: failure.map(|failure| (failure.message.clone(), failure.hint.clone())),
             unwritten: result.unwritten_files.clone(),
             pending: result.pending_steer.clone(),
+            goal,
+            next,
             returned: typed.filter(|_| result.exit_reason == ExitReason::StoreFailed),
         });
         self.last = Some(result);
+    }
+
+    /// Goes on with the goal, at once or when what it waits for has happened.
+    fn follow_goal(&mut self, chat: &Chat) {
+        let is_preempted = || chat.has_waiting_message();
+        let (goal, next) = told(self.open.conversation.resume_goal(&is_preempted));
+        self.open.goes_on();
+        chat.turn_ended(TurnEnd {
+            goal,
+            next,
+            ..TurnEnd::of(TurnOutcome::Completed)
+        });
     }
 
     /// A command with a slash. It has the terminal, and prints as it does line by line.
@@ -277,8 +298,13 @@ impl Interface<'_> {
         match after {
             Ok(After::Prompt) => chat.job_done(None),
             Ok(After::Turn(text)) => {
-                chat.job_takes_turn(&text);
+                chat.job_takes_turn(Some(text.clone()));
                 self.turn(TurnInput::text(text), None, chat);
+            }
+            Ok(After::Goal) => {
+                // Waiting for something is shown as a turn is, and ended in the same way.
+                chat.job_takes_turn(None);
+                self.follow_goal(chat);
             }
             Ok(After::Quit { delete }) => {
                 self.deletes = delete;
@@ -441,6 +467,15 @@ impl Interface<'_> {
             self.context.note(format!("Deleted session {id}"))?;
         }
         Ok(code)
+    }
+}
+
+/// What became of the goal, and the message of the turn that follows.
+fn told(news: hermes_runtime::Result<Option<GoalNews>>) -> (Option<String>, Option<String>) {
+    match news {
+        Ok(Some(news)) => (Some(news.notice), news.next),
+        Ok(None) => (None, None),
+        Err(error) => (Some(format!("The goal was not judged: {error}")), None),
     }
 }
 

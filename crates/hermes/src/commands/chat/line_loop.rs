@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::{TurnInput, TurnOutcome, TurnResult};
-use hermes_runtime::{Runtime, SessionChoice};
+use hermes_runtime::{GoalNews, Runtime, SessionChoice};
 use hermes_session::SessionStore;
 
 use super::display::Display;
@@ -126,6 +126,10 @@ impl Loop<'_> {
         match slash::run(line, &mut state) {
             Ok(After::Prompt) => Ok(self.after_interruption()),
             Ok(After::Turn(text)) => self.turn(text),
+            Ok(After::Goal) => {
+                let news = self.chat.conversation.resume_goal(&|| false);
+                self.pursue(news)
+            }
             Ok(After::Quit { delete }) => Ok(Then::Leave { delete }),
             Ok(After::Resume(session)) => Ok(Then::Resume(session)),
             Err(error) => {
@@ -148,11 +152,27 @@ impl Loop<'_> {
         self.display.answer(&result)?;
         self.code = exit_code(&result, self.chat.conversation.is_worker());
         let interrupted = result.outcome == TurnOutcome::Interrupted;
+        let news = self.chat.conversation.goal_after_turn(&result, &|| false);
         self.last = Some(result);
         if interrupted && !self.is_person {
             return Ok(Then::Leave { delete: false });
         }
-        Ok(self.after_interruption())
+        match self.after_interruption() {
+            Then::GoOn => self.pursue(news),
+            end => Ok(end),
+        }
+    }
+
+    /// Tells what became of the goal, and takes the turn that follows.
+    fn pursue(&mut self, news: hermes_runtime::Result<Option<GoalNews>>) -> Result<Then> {
+        let Some(news) = news? else {
+            return Ok(Then::GoOn);
+        };
+        self.context.note(visible(&news.notice))?;
+        match news.next {
+            Some(message) => self.turn(message),
+            None => Ok(self.after_interruption()),
+        }
     }
 
     /// Clears an interrupt, or ends the loop if the program is to end.

@@ -17,9 +17,11 @@ pub(super) fn edited(text: &str, context: &Context) -> Result<String> {
     hermes_fs::write_atomic(&file, text.as_bytes(), 0o600)?;
     args.push(file.clone().into_os_string());
     let child = ChildSpec::new(&program, args, context.environment().helper_plan());
+    let usual = hermes_chat::usual_terminal();
     let status = child.run_interactive().map_err(|error| {
         CommandError::environment(error.to_string()).hint("set EDITOR to a program that exists")
     });
+    drop(usual);
     let read = hermes_fs::read_text_capped(&file, MAX_EDITED);
     hermes_fs::remove_file(&file)?;
     if !status?.success() {

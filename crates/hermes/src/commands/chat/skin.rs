@@ -16,67 +16,28 @@ const MAX_FILE: u64 = 256 * 1024;
 /// Characters of a description or a wrong value that are shown.
 const SHOWN: usize = 60;
 
-/// A built-in skin: name, description, and colours in the order of [`Skin`].
-type BuiltIn = (&'static str, &'static str, [u32; 7]);
+/// The built-in skins: name, description, and colours in the order of [`Skin`].
+const BUILT_IN: &str = include_str!("skins.tsv");
 
-const BUILT_IN: [BuiltIn; 8] = [
-    (
-        "ares",
-        "crimson and bronze",
-        [
-            0xDD_4A3A, 0xC7_A96B, 0xC7_A96B, 0x4C_AF50, 0xFF_A726, 0xEF_5350, 0x8F_7463,
-        ],
-    ),
-    (
-        "mono",
-        "shades of grey",
-        [
-            0xAA_AAAA, 0xE6_EDF3, 0xC9_D1D9, 0x88_8888, 0x99_9999, 0xCC_CCCC, 0x77_7777,
-        ],
-    ),
-    (
-        "slate",
-        "cool blue",
-        [
-            0x7E_B8F6, 0x7E_B8F6, 0x8E_A8FF, 0x63_D0A6, 0xE6_A855, 0xF7_A072, 0x6B_7585,
-        ],
-    ),
-    (
-        "daylight",
-        "for light terminals, blue",
-        [
-            0x25_63EB, 0x0F_172A, 0x0F_766E, 0x15_803D, 0xB4_5309, 0xB9_1C1C, 0x64_748B,
-        ],
-    ),
-    (
-        "warm-lightmode",
-        "for light terminals, brown and gold",
-        [
-            0x8B_4513, 0x5C_3D11, 0x5C_3D11, 0x2E_7D32, 0xE6_5100, 0xC6_2828, 0x8B_7355,
-        ],
-    ),
-    (
-        "poseidon",
-        "deep blue and seafoam",
-        [
-            0x5D_B8F5, 0xA9_DFFF, 0xA9_DFFF, 0x4C_AF50, 0xFF_A726, 0xEF_5350, 0x5F_83A4,
-        ],
-    ),
-    (
-        "sisyphus",
-        "austere grey",
-        [
-            0xE7_E7E7, 0xF5_F5F5, 0xD3_D3D3, 0x91_9191, 0xB7_B7B7, 0xE7_E7E7, 0x80_8080,
-        ],
-    ),
-    (
-        "charizard",
-        "burnt orange and ember",
-        [
-            0xF2_9C38, 0xFF_D39A, 0xFF_D39A, 0x4C_AF50, 0xFF_A726, 0xEF_5350, 0x93_6A3F,
-        ],
-    ),
-];
+/// Names, descriptions and colours of the built-in skins.
+fn built_in() -> impl Iterator<Item = (&'static str, &'static str, Skin)> {
+    let lines = BUILT_IN.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let mut columns = line.split('\t');
+        let (name, description) = (columns.next()?, columns.next()?);
+        let mut colour = || columns.next().and_then(parsed);
+        let skin = Skin {
+            accent: colour(),
+            heading: colour(),
+            code: colour(),
+            good: colour(),
+            warning: colour(),
+            bad: colour(),
+            faint: colour(),
+        };
+        Some((name, description, skin))
+    })
+}
 
 /// A skin in the list.
 pub(super) struct Listed {
@@ -91,11 +52,7 @@ pub(super) fn all(home: &Path) -> Vec<Listed> {
         description: description.to_owned(),
     };
     let mut all = vec![listed(DEFAULT, "the colours of the terminal")];
-    all.extend(
-        BUILT_IN
-            .iter()
-            .map(|(name, description, _)| listed(name, description)),
-    );
+    all.extend(built_in().map(|(name, description, _)| listed(name, description)));
     // A directory that is missing has no skins in it.
     let mut names: Vec<String> = hermes_fs::read_dir(&directory(home))
         .unwrap_or_default()
@@ -127,21 +84,10 @@ pub(super) fn load(name: &str, home: &Path) -> Result<Skin, String> {
     if name == DEFAULT {
         return Ok(Skin::default());
     }
-    let found = BUILT_IN.iter().find(|(known, ..)| *known == name);
-    let Some((_, _, colours)) = found else {
-        return Err(format!("no such skin: '{name}'"));
-    };
-    let [accent, heading, code, good, warning, bad, faint] =
-        colours.map(|colour| Some(rgb(colour)));
-    Ok(Skin {
-        accent,
-        heading,
-        code,
-        good,
-        warning,
-        bad,
-        faint,
-    })
+    let found = built_in().find(|(known, ..)| *known == name);
+    found
+        .map(|(.., skin)| skin)
+        .ok_or_else(|| format!("no such skin: '{name}'"))
 }
 
 fn directory(home: &Path) -> std::path::PathBuf {
@@ -239,7 +185,19 @@ mod tests {
         for listed in all(home.path()) {
             let skin = load(&listed.name, home.path()).unwrap();
             assert_eq!(skin == Skin::default(), listed.name == DEFAULT);
+            let colours = [
+                skin.accent,
+                skin.heading,
+                skin.code,
+                skin.good,
+                skin.warning,
+                skin.bad,
+                skin.faint,
+            ];
+            let all_set = colours.iter().all(Option::is_some);
+            assert_eq!(all_set, listed.name != DEFAULT, "{}", listed.name);
         }
+        assert_eq!(built_in().count(), 8);
         assert!(load("../x", home.path()).is_err());
         assert!(load("nosuch", home.path()).is_err());
     }

@@ -46,7 +46,12 @@ impl DemoHome {
         hermes_fs::create_dir(&directory.join("project"), 0o700)?;
         let file = directory.join("demo.yaml");
         hermes_fs::write_atomic(&file, script.text.as_bytes(), 0o600)?;
-        let env = plain(&context.env).with(&vars::HERMES_HOME, home.as_os_str());
+        // Commands keep their caches in the home of the user.
+        let user = directory.join("user");
+        hermes_fs::create_dir(&user, 0o700)?;
+        let env = plain(&context.env)
+            .with(&vars::HERMES_HOME, home.as_os_str())
+            .with(&vars::HOME, user.as_os_str());
         let selection = select(&[], &env, &context.system)?;
         let context = Context::new(
             &env,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hermes_providers::{
-    BUILTINS, Builtin, ListedModel, LocalServer, ModelListCache, ModelQuery, QueryError, builtin,
-    provider_of_key,
+    BUILTINS, Builtin, ListedModel, LocalServer, ModelListCache, ModelQuery, QueryError, QwenLogin,
+    builtin, provider_of_key,
 };
 use hermes_secret::SecretString;
 
@@ -12,7 +12,7 @@ use super::detect::{Detected, Found, FoundKey, address};
 use super::model_rows::{ordered, rows};
 use super::provider_names::{key_page, provider_name};
 use super::write::{ModelSettings, write_custom_key, write_key, write_model};
-use crate::commands::auth::{ask_key, check_key, log_in, logins_of};
+use crate::commands::auth::{ask_key, check_key, has_login, log_in};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Choice, Picked, ask_line, counted, pick};
@@ -137,9 +137,14 @@ fn ask_provider(context: &Context, detected: &Detected) -> Result<Option<Source>
                 has_key: false,
             });
         }
-        if let Some(login) = logins_of(provider.id) {
-            choices.push(Choice::new(name, "log in with the browser"));
-            sources.push(Source::Login(login));
+        if has_login(provider.id) {
+            let detail = if provider.id == QwenLogin::PROVIDER {
+                "with the login of Qwen Code"
+            } else {
+                "log in with the browser"
+            };
+            choices.push(Choice::new(name, detail));
+            sources.push(Source::Login(provider.id));
         }
     }
     choices.push(Choice::new(

@@ -64,6 +64,10 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("ollama-cloud", "Ollama Cloud", "ollama.com/settings/keys"),
     ("lmstudio", "LM Studio", ""),
     ("nous", "Nous Portal", "portal.nousresearch.com"),
+    ("openai-codex", "OpenAI (ChatGPT account)", ""),
+    ("xai-oauth", "xAI (Grok account)", ""),
+    ("minimax-oauth", "MiniMax (account)", ""),
+    ("qwen-oauth", "Qwen (account)", ""),
 ];
 
 /// The name of a provider.

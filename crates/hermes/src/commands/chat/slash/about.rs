@@ -2,7 +2,7 @@
 
 use hermes_config::vars;
 
-use super::{After, COMMANDS, ChatState};
+use super::{After, COMMANDS, ChatState, program};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
@@ -27,7 +27,22 @@ pub(super) fn help(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     Ok(After::Prompt)
 }
 
-pub(super) fn tools(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+pub(super) fn tools(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let (verb, rest) = arguments
+        .split_once(char::is_whitespace)
+        .unwrap_or((arguments, ""));
+    match verb {
+        "" => {}
+        // The tools of a conversation stay as they are, or the provider's cache of it is lost.
+        "list" | "enable" | "disable" => return program::run(&["tools", verb], rest, state),
+        other => {
+            return Err(CommandError::user(format!(
+                "/tools: unknown argument '{}'",
+                one_line(other, 30)
+            ))
+            .hint("it is list, enable NAME or disable NAME"));
+        }
+    }
     let names = state.conversation.agent().tool_names();
     if names.is_empty() {
         state.note("No tools")?;
@@ -42,7 +57,12 @@ pub(super) fn whoami(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     let context = state.context;
     let profile = context.current.as_ref();
     let user = context.env.text(&vars::USER).map_or_else(
-        || format!("number {}", rustix::process::getuid().as_raw()),
+        || {
+            context
+                .system
+                .user_name()
+                .unwrap_or_else(|| format!("number {}", context.system.uid))
+        },
         str::to_owned,
     );
     let lines = [

@@ -3,7 +3,9 @@
 //! Their output goes to standard error, as everything does that is not an answer.
 
 mod about;
+mod absent;
 mod display;
+mod goal;
 mod history;
 mod model;
 mod own_commands;
@@ -31,6 +33,8 @@ pub(super) enum After {
     Prompt,
     /// A turn with this message.
     Turn(String),
+    /// The standing goal goes on.
+    Goal,
     /// The conversation is left for another session: an id, the beginning of one, or a title.
     Resume(String),
     /// The conversation ends.
@@ -201,8 +205,8 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["tools"],
-        "",
-        "Show the tools available to the model",
+        "[list|enable|disable] [name]",
+        "Show the tools available to the model, or switch toolsets for new conversations",
         about::tools,
     ),
     command(
@@ -234,6 +238,18 @@ const COMMANDS: &[Command] = &[
         "<message>",
         "Tell the running turn something; without one, send it",
         work::queue,
+    ),
+    command(
+        &["goal"],
+        "[text|draft text|status|show|pause|resume|clear|wait PID|unwait]",
+        "Work towards a goal, turn after turn, until a judge finds it reached",
+        goal::goal,
+    ),
+    command(
+        &["subgoal"],
+        "[text|remove N|clear]",
+        "List, add or remove what the goal asks for besides",
+        goal::subgoal,
     ),
     command(
         &["background", "bg"],
@@ -282,6 +298,12 @@ const COMMANDS: &[Command] = &[
         "[command]",
         "Run a command of the task board",
         program::kanban,
+    ),
+    command(
+        &["cron"],
+        "[command]",
+        "Run a command of the scheduler",
+        program::cron,
     ),
     command(
         &["config"],
@@ -357,8 +379,8 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["insights"],
-        "",
-        "Show statistics about all sessions",
+        "[days]",
+        "Show what was done in the last days (30), and what it took",
         program::insights,
     ),
     command(
@@ -416,7 +438,10 @@ pub(super) fn run(line: &str, state: &mut ChatState<'_>) -> Result<After> {
         Some(command) => (command.run)(state, arguments),
         None => match own_commands::run(&name, arguments, state)? {
             Some(after) => Ok(after),
-            None => Err(unknown(&name)),
+            None => match absent::instead_of(&name) {
+                Some(text) => state.note(text).map(|()| After::Prompt),
+                None => Err(unknown(&name)),
+            },
         },
     }
 }

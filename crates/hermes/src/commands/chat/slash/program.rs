@@ -2,9 +2,10 @@
 
 use super::{After, ChatState};
 use crate::error::{CommandError, Result};
+use crate::ui::visible;
 
 /// Runs a command line of the program.
-fn run(words: &[&str], arguments: &str, state: &mut ChatState<'_>) -> Result<After> {
+pub(super) fn run(words: &[&str], arguments: &str, state: &mut ChatState<'_>) -> Result<After> {
     let more =
         shlex::split(arguments).ok_or_else(|| CommandError::user("a quotation is not closed"))?;
     let words: Vec<String> = words
@@ -49,8 +50,25 @@ pub(super) fn sessions(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     run(&["sessions", "list"], "", state)
 }
 
-pub(super) fn insights(state: &mut ChatState<'_>, _: &str) -> Result<After> {
-    run(&["sessions", "stats"], "", state)
+pub(super) fn insights(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let days = match arguments {
+        "" => "30",
+        days if days.parse::<u32>().is_ok_and(|days| days > 0) => days,
+        other => {
+            let message = format!("/insights: '{}' is not a number of days", visible(other));
+            return Err(CommandError::user(message).hint("such as /insights 7"));
+        }
+    };
+    run(&["insights", "--days", days], "", state)
+}
+
+pub(super) fn cron(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let arguments = if arguments.is_empty() {
+        "list"
+    } else {
+        arguments
+    };
+    run(&["cron"], arguments, state)
 }
 
 pub(super) fn toolsets(state: &mut ChatState<'_>, _: &str) -> Result<After> {
