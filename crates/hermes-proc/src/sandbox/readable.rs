@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(beyond(&renewed, &readable), [home.join("new")]);
         hermes_fs::remove_file(&home.join("new")).unwrap();
         let without = renewed.renewed(hidden());
-        assert_eq!(beyond(&without, &renewed), [PathBuf::new(); 0]);
+        assert!(beyond(&without, &renewed).is_empty());
         // Another file of the same name.
         drop(hermes_fs::create_new(&home.join("other"), 0o600).unwrap());
         hermes_fs::rename(&home.join("other"), &home.join(".vimrc")).unwrap();

@@ -210,7 +210,7 @@ fn a_sandbox_is_prepared_anew_only_where_it_has_to_be() {
             ),
             ("home/.aws", |path| std::fs::create_dir(path).unwrap()),
             ("home/.sock", |path| {
-                drop(std::os::unix::net::UnixListener::bind(path).unwrap())
+                drop(std::os::unix::net::UnixListener::bind(path).unwrap());
             }),
         ] {
             make(world.root.join(name));
