@@ -49,6 +49,7 @@ const WORDS: &[(&[&str], usize)] = &[
 ];
 
 impl GoalContract {
+    /// Whether no part says anything.
     pub fn is_empty(&self) -> bool {
         self.parts().all(|(_, text)| text.trim().is_empty())
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::contract::GoalContract;
 
+/// Where a goal stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GoalStatus {
@@ -115,6 +116,7 @@ impl StandingGoal {
         matches!(self.status, GoalStatus::Active | GoalStatus::Paused)
     }
 
+    /// Rests until it is resumed.
     pub fn pause(&mut self, reason: &str) {
         self.status = GoalStatus::Paused;
         self.paused_reason = Some(reason.to_owned());
@@ -147,6 +149,7 @@ impl StandingGoal {
         (self.waiting_until > 0.0).then(|| GoalWait::Until(self.waiting_until.ceil() as u64))
     }
 
+    /// Lets the next turn wait for something.
     pub fn wait_for(&mut self, wait: &GoalWait, reason: &str) {
         self.stop_waiting();
         match wait {

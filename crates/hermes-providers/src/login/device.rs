@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use hermes_config::Config;
 use hermes_proc::Wake;
-use serde_json::Value;
 
 use super::client::LoginClient;
+use super::code_request::{CodeRequest, DevicePrompt};
 use super::poll::{Pace, Polled, standard};
 use super::servers::Protocol;
 use super::{LoginConnection, LoginError, LoginServer, minimax, openai};
@@ -29,29 +29,6 @@ pub struct DeviceLogin {
     pub client_id: String,
     pub scope: String,
     pub connection: LoginConnection,
-}
-
-/// What the person is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DevicePrompt {
-    /// The page to open.
-    pub page: String,
-    /// The same page with the code in it, if the server has such.
-    pub whole_page: Option<String>,
-    /// The code to type there.
-    pub code: String,
-}
-
-impl DevicePrompt {
-    /// Reads what a server answers to the request for a code.
-    pub(super) fn read(answer: &Value, client: &LoginClient) -> Result<Self, LoginError> {
-        let text = |key: &str| answer[key].as_str().map(str::to_owned);
-        Ok(Self {
-            page: text("verification_uri").ok_or_else(|| client.incomplete("a page to open"))?,
-            whole_page: text("verification_uri_complete"),
-            code: text("user_code").ok_or_else(|| client.incomplete("a code"))?,
-        })
-    }
 }
 
 impl DeviceLogin {
@@ -79,13 +56,21 @@ impl DeviceLogin {
                     show,
                 )
             }
-            Protocol::OpenAi => openai::log_in(self, &client, interrupt, show),
-            Protocol::MiniMax => minimax::log_in(self, &client, interrupt, show),
+            Protocol::OpenAi => openai::log_in(&self.request(&client), interrupt, show),
+            Protocol::MiniMax => minimax::log_in(&self.request(&client), interrupt, show),
         }
     }
 
     fn client(&self, config: &Config) -> Result<LoginClient, LoginError> {
         LoginClient::new(config, &self.connection, &self.url)
+    }
+
+    fn request<'a>(&'a self, client: &'a LoginClient) -> CodeRequest<'a> {
+        CodeRequest {
+            client,
+            client_id: &self.client_id,
+            scope: &self.scope,
+        }
     }
 
     /// The login of RFC 8628: a path for codes, and one for tokens, maybe of another host.

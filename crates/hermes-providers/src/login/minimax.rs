@@ -5,10 +5,11 @@ use std::time::{Duration, Instant, SystemTime};
 use hermes_proc::Wake;
 use serde_json::Value;
 
+use super::LoginError;
 use super::client::{Answer, LoginClient};
+use super::code_request::{CodeRequest, DevicePrompt};
 use super::pkce::Pkce;
 use super::poll::{Pace, Polled};
-use super::{DeviceLogin, DevicePrompt, LoginError};
 use crate::pool::LoginTokens;
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:user_code";
@@ -16,17 +17,17 @@ const GRANT: &str = "urn:ietf:params:oauth:grant-type:user_code";
 const USUAL_INTERVAL: u64 = 2_000;
 
 pub(super) fn log_in(
-    login: &DeviceLogin,
-    client: &LoginClient,
+    request: &CodeRequest<'_>,
     interrupt: &Wake,
     show: &mut dyn FnMut(&DevicePrompt),
 ) -> Result<LoginTokens, LoginError> {
+    let client = request.client;
     let pkce = Pkce::new();
     let state = hermes_fs::random_hex(32);
     let fields = [
         ("response_type", "code"),
-        ("client_id", login.client_id.as_str()),
-        ("scope", login.scope.as_str()),
+        ("client_id", request.client_id),
+        ("scope", request.scope),
         ("code_challenge", pkce.challenge.as_str()),
         ("code_challenge_method", "S256"),
         ("state", state.as_str()),
@@ -50,7 +51,7 @@ pub(super) fn log_in(
     let given = pace.poll(interrupt, || {
         let fields = [
             ("grant_type", GRANT),
-            ("client_id", login.client_id.as_str()),
+            ("client_id", request.client_id),
             ("user_code", prompt.code.as_str()),
             ("code_verifier", pkce.verifier.as_str()),
         ];

@@ -6,6 +6,7 @@
 
 mod browser;
 mod client;
+mod code_request;
 mod device;
 mod error;
 mod minimax;
@@ -14,10 +15,12 @@ mod pkce;
 mod poll;
 mod qwen;
 mod refresh;
+mod renewal;
 mod servers;
 
 pub use browser::BrowserLogin;
-pub use device::{DeviceLogin, DevicePrompt};
+pub use code_request::DevicePrompt;
+pub use device::DeviceLogin;
 pub use error::LoginError;
 pub use qwen::QwenLogin;
 pub(crate) use refresh::LoginRefresher;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use hermes_proc::Wake;
 use serde_json::{Value, json};
 
-use super::client::LoginClient;
+use super::LoginError;
+use super::code_request::{CodeRequest, DevicePrompt};
 use super::poll::{Pace, Polled};
-use super::{DeviceLogin, DevicePrompt, LoginError};
 use crate::pool::LoginTokens;
 
 /// How long a code holds.
@@ -16,12 +16,12 @@ const LIFETIME: Duration = Duration::from_mins(15);
 const USUAL_INTERVAL: u64 = 5;
 
 pub(super) fn log_in(
-    login: &DeviceLogin,
-    client: &LoginClient,
+    request: &CodeRequest<'_>,
     interrupt: &Wake,
     show: &mut dyn FnMut(&DevicePrompt),
 ) -> Result<LoginTokens, LoginError> {
-    let body = json!({"client_id": login.client_id});
+    let client = request.client;
+    let body = json!({"client_id": request.client_id});
     let answer = client.post_json("/api/accounts/deviceauth/usercode", &body)?;
     if answer.status != 200 {
         return Err(client.refused(&answer));
@@ -59,7 +59,7 @@ pub(super) fn log_in(
         ("grant_type", "authorization_code"),
         ("code", text("authorization_code").ok_or_else(missing)?),
         ("redirect_uri", redirect.as_str()),
-        ("client_id", login.client_id.as_str()),
+        ("client_id", request.client_id),
         ("code_verifier", text("code_verifier").ok_or_else(missing)?),
     ];
     let answer = client.post_form("/oauth/token", &fields, Vec::new())?;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::LoginConnection;
 use super::client::LoginClient;
-use super::refresh::{error, read};
+use super::renewal::{error, read};
 use crate::pool::{AuthFile, CredentialEntry, RefreshError};
 
 /// Largest file that is read.

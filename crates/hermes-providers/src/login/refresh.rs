@@ -3,10 +3,11 @@
 use hermes_config::Config;
 use hermes_secret::SecretString;
 
-use super::client::{Answer, LoginClient};
+use super::client::LoginClient;
 use super::device::token_address;
+use super::renewal::{error, judged, read};
 use super::servers::Protocol;
-use super::{LoginConnection, LoginError, QwenLogin, login_server, minimax};
+use super::{LoginConnection, QwenLogin, login_server, minimax};
 use crate::pool::{CredentialEntry, LoginTokens, RefreshError, TokenRefresher};
 
 /// Asks the server that issued a token.
@@ -78,25 +79,5 @@ impl TokenRefresher for LoginRefresher {
         entry: &CredentialEntry,
     ) -> Option<Result<CredentialEntry, RefreshError>> {
         (entry.source() == QwenLogin::SOURCE).then(|| QwenLogin::renew(&self.config, entry))
-    }
-}
-
-/// The tokens of an answer.
-pub(super) fn read(answer: &Answer, client: &LoginClient) -> Result<LoginTokens, RefreshError> {
-    if answer.status != 200 {
-        return Err(judged(answer, &client.refused(answer)));
-    }
-    LoginTokens::read(&answer.value).ok_or_else(|| error(client.incomplete("a token")))
-}
-
-pub(super) fn error(error: LoginError) -> RefreshError {
-    RefreshError::passing(error.to_string())
-}
-
-/// A server that is busy may give a token later; one that does not know the token any more will not.
-fn judged(answer: &Answer, refused: &LoginError) -> RefreshError {
-    RefreshError {
-        reason: refused.to_string(),
-        is_final: matches!(answer.status, 200 | 400..=403),
     }
 }

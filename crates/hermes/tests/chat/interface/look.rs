@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::started;
-use crate::world::{World, messages};
+use crate::world::World;
 
 #[test]
 fn narrow_terminals_without_colour_or_utf8_are_served() {

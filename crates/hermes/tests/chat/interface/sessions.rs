@@ -4,7 +4,7 @@ use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 
 use super::{all_said, started};
-use crate::world::{World, messages};
+use crate::world::World;
 
 #[test]
 fn escape_twice_edits_a_message_in_a_fork_and_the_session_stays() {

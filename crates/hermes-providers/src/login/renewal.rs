@@ -1,0 +1,25 @@
+//! What the answer to a request for new tokens means.
+
+use super::LoginError;
+use super::client::{Answer, LoginClient};
+use crate::pool::{LoginTokens, RefreshError};
+
+/// The tokens of an answer.
+pub(super) fn read(answer: &Answer, client: &LoginClient) -> Result<LoginTokens, RefreshError> {
+    if answer.status != 200 {
+        return Err(judged(answer, &client.refused(answer)));
+    }
+    LoginTokens::read(&answer.value).ok_or_else(|| error(client.incomplete("a token")))
+}
+
+pub(super) fn error(error: LoginError) -> RefreshError {
+    RefreshError::passing(error.to_string())
+}
+
+/// A server that is busy may give a token later; one that does not know the token any more will not.
+pub(super) fn judged(answer: &Answer, refused: &LoginError) -> RefreshError {
+    RefreshError {
+        reason: refused.to_string(),
+        is_final: matches!(answer.status, 200 | 400..=403),
+    }
+}
