@@ -28,6 +28,7 @@ pub(crate) fn model_choice(model: Option<&str>, provider: Option<&str>) -> Model
 pub(crate) struct EssentialsRequest<'a> {
     pub(crate) model: Option<&'a str>,
     pub(crate) provider: Option<&'a str>,
+    pub(crate) base_url: Option<&'a str>,
     pub(crate) skills: &'a [String],
     pub(crate) ignore_user_config: bool,
 }
@@ -37,6 +38,7 @@ impl<'a> From<&'a ConversationRequest> for EssentialsRequest<'a> {
         Self {
             model: request.model.as_deref(),
             provider: request.provider.as_deref(),
+            base_url: request.base_url.as_deref(),
             skills: if request.ignore_rules {
                 &[]
             } else {
@@ -66,7 +68,10 @@ impl Essentials {
         if !request.ignore_user_config {
             check_settings(context)?;
         }
-        let choice = model_choice(request.model, request.provider);
+        let choice = ModelOverrides {
+            base_url: request.base_url.map(str::to_owned),
+            ..model_choice(request.model, request.provider)
+        };
         let provider = hermes_providers::open(context.config(), &choice)?;
         context_window::check(&provider.route(), context, person)?;
         Ok(Self {

@@ -42,6 +42,8 @@ pub struct ConversationRequest {
     pub model: Option<String>,
     /// Provider instead of the configured one.
     pub provider: Option<String>,
+    /// Address of the model server instead of the configured one.
+    pub base_url: Option<String>,
     /// Toolsets instead of the configured ones, separated by commas.
     pub toolsets: Option<String>,
     /// Skills to begin with.
@@ -84,6 +86,7 @@ impl ConversationRequest {
             platform: "cli".to_owned(),
             model: None,
             provider: None,
+            base_url: None,
             toolsets: None,
             skills: Vec::new(),
             max_turns: None,

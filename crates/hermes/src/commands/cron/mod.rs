@@ -6,6 +6,7 @@
 mod change;
 mod create;
 mod edit;
+mod job_options;
 mod list;
 mod run;
 mod runs;
@@ -43,7 +44,7 @@ verbs! { Context;
     /// Schedule a job
     [visible_alias("add")]
     Create(create::Args) => create::run,
-    /// Change a job
+    /// Change a job; an empty text removes what it had
     Edit(edit::Args) => edit::run,
     /// Keep a job from running until it is resumed
     Pause(change::PauseArgs) => change::pause,

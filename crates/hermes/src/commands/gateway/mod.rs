@@ -18,11 +18,11 @@ verbs! { Context;
     /// Run the gateway in the foreground
     Run(run::Args) => run::run,
     /// Start the gateway in the background
-    Start(start::Args) => start::run,
+    Start(StartArgs) => start::run,
     /// Stop the gateway
     Stop(stop::Args) => stop::run,
     /// Restart the gateway, or start it if it is not running
-    Restart(restart::Args) => restart::run,
+    Restart(StartArgs) => restart::run,
     /// Show whether the gateway is running and how it is doing
     Status(status::Args) => status::run,
     /// List the gateways of all profiles
@@ -33,6 +33,14 @@ verbs! { Context;
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
+}
+
+/// Flags of `start` and `restart`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StartArgs {
+    /// First stop every gateway of this user
+    #[arg(long)]
+    all: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {

@@ -9,8 +9,8 @@ use hermes_supervise::{DesiredState, StateFile};
 use serde_json::Value;
 
 use super::detached::{self, START_LIMIT, Waited, wait_until_running};
-use super::started;
 use super::stop::{grace, stop_everything};
+use super::{StartArgs, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -18,14 +18,7 @@ use crate::error::{CommandError, Result};
 /// claimed the home.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// First stop every gateway of this user
-    #[arg(long)]
-    all: bool,
-}
-
-pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting a gateway")?;
     context.ensure_home()?;
     if args.all {

@@ -3,18 +3,11 @@
 use hermes_home::gateway_pid;
 use hermes_supervise::{DesiredState, StateFile};
 
-use super::{detached, started, stop};
+use super::{StartArgs, detached, started, stop};
 use crate::context::Context;
 use crate::error::Result;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// First stop every gateway of this user
-    #[arg(long)]
-    all: bool,
-}
-
-pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting a gateway")?;
     context.ensure_home()?;
     if args.all {
