@@ -9,6 +9,7 @@
     reason = "tests access files and processes directly"
 )]
 
+mod api_server;
 mod bad_input;
 mod commands;
 mod drain;

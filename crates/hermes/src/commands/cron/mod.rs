@@ -20,6 +20,8 @@ use std::process::ExitCode;
 use hermes_cron::{CronHome, CronSettings, Job};
 use jiff::Timestamp;
 
+pub(super) use schedulers::SchedulerKind;
+
 use super::exit;
 use crate::context::Context;
 use crate::error::Result;
