@@ -45,7 +45,7 @@ impl ActiveState {
     pub(crate) fn write(&mut self, health: &HealthBoard, supervised: bool) {
         let (services, platforms) = (health.to_json(), health.platforms());
         let active = health.active();
-        let now = json!([self.state.name(), services, active, supervised]);
+        let now = json!([self.state.name(), services, platforms, active, supervised]);
         if self.written.as_ref() == Some(&now) {
             return;
         }

@@ -88,16 +88,20 @@ impl HealthBoard {
     }
 
     pub(crate) fn report(&self, name: &'static str, state: ServiceState, note: Option<String>) {
+        self.set(name, state, note, false);
+    }
+
+    fn set(&self, name: &'static str, state: ServiceState, note: Option<String>, is_refused: bool) {
         let mut services = self.lock();
         let health = services.entry(name).or_insert_with(|| Health {
             state,
-            is_refused: false,
+            is_refused,
             note: None,
             restarts: 0,
             active: 0,
             updated_at: utc_now(),
         });
-        health.is_refused = false;
+        health.is_refused = is_refused;
         if (health.state, &health.note) == (state, &note) {
             return self.changed.raise();
         }
@@ -109,11 +113,7 @@ impl HealthBoard {
 
     /// The service cannot work with the settings as they are.
     pub(crate) fn refused(&self, name: &'static str, reason: String) {
-        self.report(name, ServiceState::Failed, Some(reason));
-        if let Some(health) = self.lock().get_mut(name) {
-            health.is_refused = true;
-        }
-        self.changed.raise();
+        self.set(name, ServiceState::Failed, Some(reason), true);
     }
 
     pub(crate) fn failed(&self, name: &'static str, reason: String) {
