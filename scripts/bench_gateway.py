@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 # How many times sooner ready, what part of the memory, and the most seconds to a worker.
 READY, MEMORY, WORKER = 20, 5, 0.050
-MAX_IDLE_MB = 15.0
+MAX_IDLE_MB = 10.0
 
 WORKER_SCRIPT = """#!/bin/sh
 echo $$ > "$STARTED_DIR/$HERMES_KANBAN_TASK"

@@ -14,6 +14,7 @@ use crate::home::CronHome;
 use crate::job::{Job, JobState};
 use crate::jobs_file::JobList;
 use crate::lifecycle::refuse_gateway_commands;
+use crate::model_snapshot::ModelSnapshot;
 use crate::reference::find_job;
 use crate::script_path::{contained_script, read_for_check};
 use crate::stamp::written;
@@ -58,6 +59,9 @@ pub struct NewJob {
     pub profile: Option<String>,
     pub model: Option<String>,
     pub provider: Option<String>,
+    pub base_url: Option<String>,
+    /// What is configured now.
+    pub configured: ModelSnapshot,
     /// The chat it was asked for in.
     pub origin: Option<Value>,
 }
@@ -79,6 +83,9 @@ pub struct JobChange {
     pub profile: Option<String>,
     pub model: Option<String>,
     pub provider: Option<String>,
+    pub base_url: Option<String>,
+    /// What is configured now; kept if the change is about the model.
+    pub configured: ModelSnapshot,
     pub enabled: Option<bool>,
 }
 
@@ -119,7 +126,7 @@ impl NewJob {
         job.set("provider", filled(self.provider));
         job.set("provider_snapshot", Value::Null);
         job.set("model_snapshot", Value::Null);
-        job.set("base_url", Value::Null);
+        job.set("base_url", address(self.base_url)?);
         job.set("script", filled(self.script));
         job.set("no_agent", self.no_agent);
         job.set("context_from", resolved(list, self.context_from)?);
@@ -148,6 +155,7 @@ impl NewJob {
         );
         job.set("workdir", directory(self.workdir)?);
         job.set("profile", filled(self.profile));
+        self.configured.keep_in(&mut job);
         job.set("name", filled(self.name).unwrap_or_else(|| job.name()));
         check(home, &job)?;
         Ok(job)
@@ -172,10 +180,12 @@ impl JobChange {
             profile,
             model,
             provider,
+            base_url,
+            configured: _,
             enabled,
         } = self;
         let texts = [
-            schedule, prompt, name, deliver, script, workdir, profile, model, provider,
+            schedule, prompt, name, deliver, script, workdir, profile, model, provider, base_url,
         ];
         let lists = [skills, context_from, toolsets];
         texts.iter().all(|text| text.is_none())
@@ -223,6 +233,11 @@ impl JobChange {
                 job.set(key, text.trim());
             }
         }
+        let is_about_model = self.model.is_some()
+            || self.provider.is_some()
+            || self.base_url.is_some()
+            || self.profile.is_some()
+            || self.no_agent.is_some();
         for (key, text) in [
             ("script", self.script),
             ("profile", self.profile),
@@ -238,6 +253,9 @@ impl JobChange {
                 "deliver",
                 filled(Some(deliver)).unwrap_or("local".to_owned()),
             );
+        }
+        if let Some(base_url) = self.base_url {
+            job.set("base_url", address(Some(base_url))?);
         }
         if let Some(workdir) = self.workdir {
             job.set("workdir", directory(Some(workdir))?);
@@ -256,6 +274,9 @@ impl JobChange {
         }
         if let Some(no_agent) = self.no_agent {
             job.set("no_agent", no_agent);
+        }
+        if is_about_model {
+            self.configured.keep_in(&mut job);
         }
         if let Some(ends) = self.repeat {
             let (_, completed) = job.repeat();
@@ -378,6 +399,29 @@ fn directory(text: Option<String>) -> Result<Option<String>> {
         ));
     }
     Ok(Some(hermes_fs::resolved(path).display().to_string()))
+}
+
+/// The address of a model server.
+fn address(text: Option<String>) -> Result<Option<String>> {
+    let Some(text) = filled(text) else {
+        return Ok(None);
+    };
+    let rest = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let is_address = rest.is_some_and(|rest| {
+        !rest.is_empty() && !rest.starts_with('/') && !text.contains(char::is_whitespace)
+    });
+    if !is_address {
+        return Err(Error::refused(
+            format!(
+                "'{}' is not the address of a model server",
+                hermes_text::shown(&text, 100)
+            ),
+            "an address looks like https://host/v1",
+        ));
+    }
+    Ok(Some(text.trim_end_matches('/').to_owned()))
 }
 
 fn filled(text: Option<String>) -> Option<String> {

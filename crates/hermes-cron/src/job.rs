@@ -129,6 +129,11 @@ impl Job {
         self.filled("provider")
     }
 
+    /// Address of the model server instead of the configured one.
+    pub fn base_url(&self) -> Option<&str> {
+        self.filled("base_url")
+    }
+
     /// Where results go, as it is written.
     pub fn deliver(&self) -> String {
         match self.0.get("deliver") {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::home::CronHome;
 use crate::job::Job;
+use crate::model_snapshot::ModelSnapshot;
 use crate::output::latest_output;
 
 /// Most characters of another job's output.
@@ -23,6 +24,11 @@ pub struct AgentRequest {
     pub skills: Vec<String>,
     pub model: Option<String>,
     pub provider: Option<String>,
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// What was configured when the job was made, as far as the job goes by that.
+    #[serde(default)]
+    pub made_with: ModelSnapshot,
     pub toolsets: Vec<String>,
     pub workdir: Option<String>,
     /// The parts of the prompt that others have written.

@@ -11,6 +11,7 @@ use crate::deliver::{deliver, wrapped};
 use crate::error::Result;
 use crate::job::Job;
 use crate::ledger::Ledger;
+use crate::model_snapshot::ModelSnapshot;
 use crate::output::{Ending, is_silence, save, wakes};
 use crate::process::{Ended, Limit, Output, Supervised, mark, supervise};
 use crate::prompt::{AgentRequest, AssembledPrompt, prompt_of};
@@ -186,6 +187,8 @@ impl Runner<'_> {
             skills: job.skills(),
             model: job.model().map(str::to_owned),
             provider: job.provider().map(str::to_owned),
+            base_url: job.base_url().map(str::to_owned),
+            made_with: ModelSnapshot::of_job(job),
             toolsets: job.toolsets(),
             workdir: job.workdir().map(str::to_owned),
         };

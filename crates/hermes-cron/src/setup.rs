@@ -10,6 +10,7 @@ use hermes_secret::Redactor;
 use crate::deliver::BoardPost;
 use crate::home::CronHome;
 use crate::job::Job;
+use crate::model_snapshot::ModelSnapshot;
 use crate::settings::CronSettings;
 
 /// Posts a result on the board.
@@ -19,6 +20,9 @@ pub(crate) type PostOnBoard =
 /// The home of a profile, by its name.
 pub(crate) type HomeOfProfile =
     Arc<dyn Fn(&str) -> std::result::Result<PathBuf, String> + Send + Sync>;
+
+/// The model that is configured.
+pub(crate) type ConfiguredModel = Arc<dyn Fn() -> ModelSnapshot + Send + Sync>;
 
 /// What runs need.
 #[derive(Clone)]
@@ -32,6 +36,8 @@ pub struct RunSetup {
     pub policy: EnvPolicy,
     pub redactor: Arc<Redactor>,
     pub post: PostOnBoard,
+    /// The model that is configured now.
+    pub configured: ConfiguredModel,
     pub home_of_profile: HomeOfProfile,
 }
 

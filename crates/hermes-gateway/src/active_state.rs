@@ -6,6 +6,8 @@ use std::path::Path;
 use hermes_supervise::{GatewayState, PidRecord, StateFile};
 use serde_json::{Value, json};
 
+use crate::health::HealthBoard;
+
 /// What this gateway says of itself.
 #[derive(Debug)]
 pub(crate) struct ActiveState {
@@ -40,8 +42,10 @@ impl ActiveState {
     }
 
     /// Writes how the gateway and its services are, if that has changed.
-    pub(crate) fn write(&mut self, services: Value, active: usize, supervised: bool) {
-        let now = json!([self.state.name(), services, active, supervised]);
+    pub(crate) fn write(&mut self, health: &HealthBoard, supervised: bool) {
+        let (services, platforms) = (health.to_json(), health.platforms());
+        let active = health.active();
+        let now = json!([self.state.name(), services, platforms, active, supervised]);
         if self.written.as_ref() == Some(&now) {
             return;
         }
@@ -50,6 +54,7 @@ impl ActiveState {
             [
                 ("gateway_state", json!(self.state.name())),
                 ("services", services),
+                ("platforms", platforms),
                 ("active_agents", json!(active)),
                 ("supervised", json!(supervised)),
             ],

@@ -43,9 +43,8 @@ pub(crate) struct Claimed {
 
 impl Claimed {
     pub(crate) fn write_state(&mut self) {
-        let services = self.health.to_json();
-        let active = self.health.active();
-        self.state.write(services, active, self.is_supervised);
+        let supervised = self.is_supervised;
+        self.state.write(&self.health, supervised);
     }
 
     /// Attends to signals, notes and the files of the home until there is a cause to end.

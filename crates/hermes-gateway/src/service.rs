@@ -98,7 +98,7 @@ impl ServiceHost {
 
     /// The service cannot do its work until the settings change, for this reason.
     pub fn unable(&self, reason: &str) {
-        self.report(ServiceState::Failed, Some(reason.to_owned()));
+        self.health.refused(self.name, reason.to_owned());
     }
 
     /// How many turns of a model the service has in flight. A stopping gateway waits for them.

@@ -38,7 +38,14 @@ impl Shutdown {
         claimed.readiness.stopping();
         supervisor.drain(true);
         let is_drained = claimed.drain(drain);
-        let late = supervisor.stop(STOP_LIMIT);
+        let is_urgent = || {
+            let is_urgent = claimed.signals.take().into_iter().any(ends);
+            if is_urgent {
+                tracing::warn!("one signal more ends the gateway at once");
+            }
+            is_urgent
+        };
+        let late = supervisor.stop(STOP_LIMIT, &is_urgent);
         if !late.is_empty() {
             tracing::warn!(services = late.join(", "), "services did not end in time");
         }
@@ -85,14 +92,19 @@ impl Claimed {
             if first_readable(&wakes, Some(left)).is_err() {
                 return false;
             }
-            let ends = |signal: &ServiceSignal| *signal != ServiceSignal::Reload;
-            signals += self.signals.take().iter().filter(|one| ends(one)).count();
+            let taken = self.signals.take().into_iter();
+            signals += taken.filter(|one| ends(*one)).count();
             if signals > 0 {
                 tracing::warn!(active, "turns were cut off by a second signal");
                 return false;
             }
         }
     }
+}
+
+/// Whether a signal asks the gateway to end.
+fn ends(signal: ServiceSignal) -> bool {
+    signal != ServiceSignal::Reload
 }
 
 /// Ends the process if its end hangs: whoever waits for it must not wait for ever.

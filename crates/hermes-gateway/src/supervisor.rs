@@ -67,19 +67,22 @@ impl Supervisor {
         }
     }
 
-    /// Stops every service; gives the names of those that did not end in time. Their threads end with
-    /// the process.
-    pub(crate) fn stop(self, limit: Duration) -> Vec<&'static str> {
+    /// Stops every service; gives the names of those that did not end in time, or before it became
+    /// urgent. Their threads end with the process.
+    pub(crate) fn stop(self, limit: Duration, is_urgent: &dyn Fn() -> bool) -> Vec<&'static str> {
         for host in &self.hosts {
             host.stop();
         }
-        let deadline = Instant::now() + limit;
+        let mut deadline = Instant::now() + limit;
         let mut late = Vec::new();
         for (host, thread) in self.hosts.iter().zip(self.threads) {
             while !thread.is_finished() {
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     break;
+                }
+                if is_urgent() {
+                    deadline = Instant::now();
                 }
                 self.health.changed().wait(left.min(LOOK_AGAIN));
                 self.health.changed().clear();

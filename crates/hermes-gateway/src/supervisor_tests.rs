@@ -83,7 +83,11 @@ fn a_service_that_fails_or_panics_is_started_again_and_ends_when_asked() {
         (&state["state"], &state["restarts"]),
         (&"running".into(), &2.into())
     );
-    assert!(supervisor.stop(Duration::from_secs(30)).is_empty());
+    assert!(
+        supervisor
+            .stop(Duration::from_secs(30), &|| false)
+            .is_empty()
+    );
     assert_eq!(health.to_json()["clumsy"]["state"], "stopped");
 }
 
@@ -96,7 +100,10 @@ fn a_service_that_does_not_end_is_named_and_left_behind() {
     supervisor.start(Box::new(Deaf), &live).unwrap();
     supervisor.wait_until_begun(Duration::from_secs(30));
     assert_eq!(health.to_json()["deaf"]["state"], "running");
-    assert_eq!(supervisor.stop(Duration::from_millis(100)), ["deaf"]);
+    assert_eq!(
+        supervisor.stop(Duration::from_millis(100), &|| false),
+        ["deaf"]
+    );
 }
 
 #[test]
@@ -120,4 +127,16 @@ fn a_file_that_breaks_leaves_the_settings_as_they_were() {
     write("terminal: {timeout: 10}\n");
     live.reload();
     assert_eq!(timeout(), Some(10));
+}
+
+#[test]
+fn a_service_that_does_not_end_is_not_waited_for_when_it_is_urgent() {
+    let home = tempfile::tempdir().unwrap();
+    let live = live(home.path());
+    let mut supervisor = Supervisor::new(Arc::new(HealthBoard::new().unwrap()));
+    supervisor.start(Box::new(Deaf), &live).unwrap();
+    supervisor.wait_until_begun(Duration::from_secs(30));
+    let begun = std::time::Instant::now();
+    assert_eq!(supervisor.stop(Duration::from_mins(1), &|| true), ["deaf"]);
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }

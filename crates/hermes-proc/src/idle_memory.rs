@@ -79,7 +79,8 @@ mod linux {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "tests read files directly")]
 mod tests {
     use super::*;

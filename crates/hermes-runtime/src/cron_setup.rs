@@ -7,9 +7,10 @@ use hermes_board::boards::BoardHome;
 use hermes_board::model::TaskId;
 use hermes_board::store::{BoardStore, Completion, NewTask, StartIn};
 use hermes_board::{SqliteBoard, WorkerVariables};
-use hermes_cron::{BoardPost, CronHome, CronSettings, RunSetup};
+use hermes_cron::{BoardPost, CronHome, CronSettings, ModelSnapshot, RunSetup};
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
+use hermes_providers::ModelOverrides;
 use hermes_secret::Sink;
 use hermes_tools::CronAccess;
 
@@ -21,7 +22,8 @@ use crate::skills;
 pub fn cron_setup(context: &Context) -> RunSetup {
     let policy = context.environment().policy().clone();
     let zone = context.zone().resolve();
-    let (boards, profiles) = (context.clone(), context.location.clone());
+    let (boards, settings) = (context.clone(), context.clone());
+    let profiles = context.location.clone();
     RunSetup {
         home: CronHome::new(&context.location.home),
         settings: CronSettings::resolve(context.config(), &context.env, zone),
@@ -33,6 +35,7 @@ pub fn cron_setup(context: &Context) -> RunSetup {
             .collect(),
         redactor: Arc::new(context.redactor().for_sink(Sink::Output)),
         policy,
+        configured: Arc::new(move || configured_model(&settings)),
         post: Arc::new(move |post| post_on_board(&boards, post).map_err(|error| error.to_string())),
         home_of_profile: Arc::new(move |name| {
             let profile = ProfileName::parse(name).map_err(|error| error.to_string())?;
@@ -40,6 +43,26 @@ pub fn cron_setup(context: &Context) -> RunSetup {
             Ok(profiles.profile_home(&profile))
         }),
     }
+}
+
+/// The model that is configured, if it is known without asking a server.
+pub fn configured_model(context: &Context) -> ModelSnapshot {
+    let (model, _) = context.config().model();
+    if model.is_none() {
+        return ModelSnapshot::default();
+    }
+    // Without a key nothing is known of the provider; a run says so.
+    let route = hermes_providers::open(context.config(), &ModelOverrides::default());
+    route.map_or_else(
+        |_| ModelSnapshot::default(),
+        |provider| {
+            let route = provider.route();
+            ModelSnapshot {
+                provider: Some(route.provider),
+                model: Some(route.model),
+            }
+        },
+    )
 }
 
 /// Scheduled jobs as the tools of a conversation use them.

@@ -43,7 +43,7 @@ pub use backend::{
 pub use board_settings::{dispatch_settings, kanban_settings, workspace_rules};
 pub use context::{Context, Program};
 pub use conversation::{Conversation, GoalNews};
-pub use cron_setup::{cron_setup, missing_skills};
+pub use cron_setup::{configured_model, cron_setup, missing_skills};
 pub use error::{Error, ErrorKind, Result};
 pub use images::load_image;
 pub use person::{Nobody, Person};

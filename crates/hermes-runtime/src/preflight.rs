@@ -26,8 +26,10 @@ pub(crate) fn preflight(context: &Context, needs: &WorkerNeeds) -> Option<Obstac
     match looked {
         Ok(obstacle) => obstacle,
         Err(error) => Some(Obstacle {
-            hint: error.hint().map(|hint| for_profile(&error, hint, needs)),
-            problem: error.to_string(),
+            hint: error
+                .hint()
+                .map(|hint| for_profile(&error, hint, needs).into()),
+            problem: error.to_string().into(),
             holds: true,
         }),
     }
@@ -60,11 +62,15 @@ fn look_at_backend(
             problem: format!(
                 "the image {image} is not on this machine: the worker has to fetch it before its \
                  first command"
+            )
+            .into(),
+            hint: Some(
+                format!(
+                    "fetch it with `{} pull {image}`, or set terminal.docker_image",
+                    host.engine().program().display()
+                )
+                .into(),
             ),
-            hint: Some(format!(
-                "fetch it with `{} pull {image}`, or set terminal.docker_image",
-                host.engine().program().display()
-            )),
             holds: false,
         })
     })

@@ -139,7 +139,7 @@ fn done(args: &Value, setup: &RunSetup, context: &CallContext) -> Result<Value, 
     let action = args["action"].as_str().unwrap_or_default();
     match action {
         "create" => {
-            let job = create_job(home, new_job(args), now, zone)?;
+            let job = create_job(home, new_job(args, setup), now, zone)?;
             return Ok(json!({
                 "success": true,
                 "job_id": job.id(),
@@ -160,7 +160,7 @@ fn done(args: &Value, setup: &RunSetup, context: &CallContext) -> Result<Value, 
     };
     let job = match action {
         "update" => {
-            let change = change(args);
+            let change = change(args, setup);
             if change.is_empty() {
                 return Ok(failure("nothing to change was given"));
             }
@@ -214,7 +214,7 @@ fn run(named: &str, setup: &RunSetup, context: &CallContext) -> Result<Value, Er
     Ok(json!({"success": true, "job": result}))
 }
 
-fn new_job(args: &Value) -> NewJob {
+fn new_job(args: &Value, setup: &RunSetup) -> NewJob {
     let (model, provider) = model(args);
     NewJob {
         schedule: text(args, "schedule").unwrap_or_default(),
@@ -231,11 +231,13 @@ fn new_job(args: &Value) -> NewJob {
         profile: None,
         model,
         provider,
+        base_url: None,
+        configured: (setup.configured)(),
         origin: None,
     }
 }
 
-fn change(args: &Value) -> JobChange {
+fn change(args: &Value, setup: &RunSetup) -> JobChange {
     let given = |key: &str| args[key].as_str().map(str::to_owned);
     let (model, provider) = model(args);
     JobChange {
@@ -253,6 +255,8 @@ fn change(args: &Value) -> JobChange {
         profile: None,
         model,
         provider,
+        base_url: None,
+        configured: (setup.configured)(),
         enabled: None,
     }
 }

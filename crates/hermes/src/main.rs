@@ -4,6 +4,7 @@
 //! the arguments), argument parsing, the command. No async runtime, no file touched that the
 //! command does not need.
 
+mod api_server_state;
 mod cli;
 mod commands;
 mod context;

@@ -2,7 +2,6 @@
 //!
 //! Reads the environment and two small files; creates nothing.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use hermes_config::vars::{self, Var};
 use hermes_fs::{Directory, resolved};
 use hermes_home::Location;
 
-use crate::boards::{Board, BoardSlug, Listed};
+use crate::boards::{Board, BoardSlug};
 use crate::model::TaskId;
 use crate::{Error, Result, WorkerVariables};
 
@@ -107,26 +106,6 @@ impl BoardHome {
     /// The files of a board, whether it exists or not; no variable has a say.
     pub fn board(&self, slug: &BoardSlug) -> Board {
         Board::below(&self.root, slug)
-    }
-
-    /// Files whose changes mean that something happened on the boards, or on this one, and directories
-    /// in which boards appear: the first named board makes the directory of all.
-    pub fn watched_files(
-        &self,
-        only: Option<&BoardSlug>,
-    ) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
-        let mut files = BTreeSet::new();
-        for info in self.list(Listed::Active)? {
-            if only.is_none_or(|only| *only == info.slug) {
-                let database = self.board(&info.slug).database;
-                let mut log = database.clone().into_os_string();
-                log.push("-wal");
-                files.extend([database, log.into()]);
-            }
-        }
-        let boards = self.boards_dir();
-        let above = boards.parent().map(Path::to_owned);
-        Ok((files, above.into_iter().chain([boards]).collect()))
     }
 
     /// Whether the board has metadata or a database. The default board always exists.

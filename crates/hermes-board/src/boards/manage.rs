@@ -1,6 +1,7 @@
 //! Creating, switching, archiving and deleting boards.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hermes_fs::{FileLock, LockOptions};
@@ -50,6 +51,26 @@ impl BoardHome {
             }
         }
         Ok(boards)
+    }
+
+    /// Files whose changes mean that something happened on the boards, or on this one, and directories
+    /// in which boards appear: the first named board makes the directory of all.
+    pub fn watched_files(
+        &self,
+        only: Option<&BoardSlug>,
+    ) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
+        let mut files = BTreeSet::new();
+        for info in self.list(Listed::Active)? {
+            if only.is_none_or(|only| *only == info.slug) {
+                let database = self.board(&info.slug).database;
+                let mut log = database.clone().into_os_string();
+                log.push("-wal");
+                files.extend([database, log.into()]);
+            }
+        }
+        let boards = self.boards_dir();
+        let above = boards.parent().map(Path::to_owned);
+        Ok((files, above.into_iter().chain([boards]).collect()))
     }
 
     /// Writes the metadata of a new or existing board. The database is created by the first opening.

@@ -1,6 +1,6 @@
 //! What a plan needs to know besides the board.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::{Obstacle, RunId, TaskId, WorkerExit, WorkerIdentity};
 
@@ -15,7 +15,7 @@ pub struct Facts {
     /// Profiles that workers can be started for.
     pub profiles: BTreeSet<String>,
     /// What stands in the way of workers of these cards.
-    pub obstacles: BTreeMap<TaskId, Obstacle>,
+    pub obstacles: HashMap<TaskId, Obstacle>,
     /// Cards in progress on other boards, by profile, as far as they count here.
     pub running_elsewhere: BTreeMap<String, usize>,
 }

@@ -3,6 +3,8 @@
 //! Serialises to the object of `dispatch --json`. Names and shapes that the reference has are its
 //! own; the rest is added.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 
 use crate::model::{TaskId, WorkerExit};
@@ -75,8 +77,10 @@ pub struct ProfileCapped {
 pub struct Hampered {
     pub task_id: TaskId,
     pub assignee: String,
-    pub problem: String,
-    pub hint: Option<String>,
+    #[serde(serialize_with = "text")]
+    pub problem: Arc<str>,
+    #[serde(serialize_with = "text_or_none")]
+    pub hint: Option<Arc<str>>,
 }
 
 /// A card that waits for a limit on running cards.
@@ -150,6 +154,15 @@ impl Report {
             || !self.lost_race.is_empty();
         tried && self.spawned.is_empty() && !self.is_held_up()
     }
+}
+
+fn text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
+}
+
+#[expect(clippy::ref_option, reason = "the signature is serde's")]
+fn text_or_none<S: Serializer>(text: &Option<Arc<str>>, to: S) -> Result<S::Ok, S::Error> {
+    text.as_deref().serialize(to)
 }
 
 #[expect(clippy::ptr_arg, reason = "the signature is serde's")]

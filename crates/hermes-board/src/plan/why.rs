@@ -119,7 +119,7 @@ impl Plan {
         verdicts.extend(self.reason_against(id));
         let delayed = self.report.delayed.iter().find(|row| row.task_id == *id);
         verdicts.extend(delayed.map(|row| Verdict::Delayed {
-            problem: row.problem.clone(),
+            problem: row.problem.to_string(),
         }));
         verdicts
     }
@@ -174,8 +174,8 @@ impl Plan {
         let hampered = report.cannot_start.iter().map(|row| {
             let verdict = Verdict::CannotStart {
                 assignee: row.assignee.clone(),
-                problem: row.problem.clone(),
-                hint: row.hint.clone(),
+                problem: row.problem.to_string(),
+                hint: row.hint.as_deref().map(str::to_owned),
             };
             (&row.task_id, verdict)
         });

@@ -293,8 +293,8 @@ impl WaitReason {
             Self::Guarded(reason) => json!({"reason": reason}),
             Self::Obstacle { assignee, obstacle } => json!({
                 "assignee": assignee,
-                "problem": obstacle.problem,
-                "hint": obstacle.hint,
+                "problem": &*obstacle.problem,
+                "hint": obstacle.hint.as_deref(),
                 "holds": obstacle.holds,
             }),
         }

@@ -374,8 +374,8 @@ fn diagnostics_agree_with_the_plan_of_a_dispatcher() {
         [(DiagnosticKind::StrandedInReady, Severity::Warning)]
     );
     let obstacle = Obstacle {
-        problem: "no key is set".to_owned(),
-        hint: Some("set one".to_owned()),
+        problem: "no key is set".into(),
+        hint: Some("set one".into()),
         holds: true,
     };
     let mut facts = facts();

@@ -9,7 +9,9 @@ use hermes_runtime::{docker_host, live_environment};
 use hermes_secret::display_mask;
 use serde_json::{Map, Value, json};
 
+use super::cron::SchedulerKind;
 use super::kanban::{board_counts, counts_text};
+use crate::api_server_state::ApiServerState;
 use crate::context::Context;
 use crate::doctor::examine_deeply;
 use crate::error::Result;
@@ -121,8 +123,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     page.heading("Sandboxes");
     page.row("Containers", &sandboxes(context));
 
+    page.heading("API Server");
+    page.row("Status", &ApiServerState::find(context).text());
+
     page.heading("Scheduled Jobs");
     page.row("Jobs", &facts::cron_jobs(context).to_string());
+    page.row("Scheduler", &SchedulerKind::find(context).text());
     if args.deep {
         page.heading("Deep Checks");
         for row in examine_deeply(context) {
@@ -210,6 +216,8 @@ fn record(context: &Context, deep: bool) -> Result<Value> {
         "gateways": gateways,
         "boards": boards,
         "cron_jobs": facts::cron_jobs(context),
+        "scheduler": SchedulerKind::find(context).name(),
+        "api_server": ApiServerState::find(context).to_json(),
     });
     if deep {
         record["deep_checks"] = serde_json::to_value(examine_deeply(context))?;

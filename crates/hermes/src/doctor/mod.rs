@@ -3,6 +3,7 @@
 //! Checks never change anything, not even a missing directory: `apply_fixes` is the only way from a
 //! row to an effect.
 
+mod api_server;
 mod backends;
 mod config_files;
 mod databases;
@@ -46,6 +47,7 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     subprocess::check(context, scope.all_profiles, report);
     profiles::check(context, report);
     gateway::check(context, report);
+    api_server::check(context, report);
     std::mem::take(&mut report.rows)
 }
 
@@ -54,5 +56,6 @@ pub(crate) fn examine_deeply(context: &Context) -> Vec<Row> {
     let report = &mut Report::default();
     model_provider::check(context, true, report);
     databases::check(context, report);
+    api_server::check_deeply(context, report);
     std::mem::take(&mut report.rows)
 }

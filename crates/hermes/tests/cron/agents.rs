@@ -161,3 +161,54 @@ fn an_agent_that_says_nothing_is_ended() {
         .run();
     ran.exits(1).says_part("1 s without a sign of life");
 }
+
+#[test]
+fn a_job_is_not_run_with_another_model_than_it_was_made_with() {
+    let (desk, server) = with_server(vec![
+        ScriptedAnswer::text("bound"),
+        ScriptedAnswer::text("accepted"),
+    ]);
+    let model = |name: &str| {
+        let config = json!({"model": {
+            "provider": "custom", "default": name, "base_url": server.base_url(), "api_key": "k",
+        }});
+        desk.home.put("config.yaml", config.to_string());
+    };
+    let id = desk.create(&["every 1h", "Report"]);
+    let job = desk.job(&id).unwrap();
+    assert_eq!(job["model_snapshot"], "m");
+    assert_eq!(job["provider_snapshot"], "custom");
+    let bound = desk.create(&["every 1h", "Report", "--model", "m"]);
+    assert_eq!(desk.job(&bound).unwrap()["model_snapshot"], Value::Null);
+    model("expensive");
+    desk.cron(&["run", &id])
+        .exits(1)
+        .says_part("model 'm' became 'expensive'");
+    assert_eq!(server.questions().len(), 0);
+    // One that names its model runs with that one.
+    desk.cron(&["run", &bound]).succeeds().prints("bound\n");
+    desk.cron(&["edit", &id, "--model", ""]).succeeds();
+    desk.cron(&["run", &id]).succeeds().prints("accepted\n");
+}
+
+#[test]
+fn a_job_can_have_a_model_server_of_its_own() {
+    let (desk, configured) = with_server(vec![ScriptedAnswer::text("configured")]);
+    let own = ModelServer::start(vec![ScriptedAnswer::text("own")]);
+    let url = format!("{}/", own.base_url());
+    let id = desk.create(&["every 1h", "Report", "--base-url", &url, "--model", "m"]);
+    assert_eq!(desk.job(&id).unwrap()["base_url"], own.base_url());
+    desk.cron(&["run", &id]).succeeds().prints("own\n");
+    assert_eq!(configured.questions().len(), 0);
+    desk.cron(&["edit", &id, "--base-url", ""]).succeeds();
+    assert_eq!(desk.job(&id).unwrap()["base_url"], Value::Null);
+    let usual = desk.create(&["every 1h", "Report"]);
+    desk.cron(&["run", &usual])
+        .succeeds()
+        .prints("configured\n");
+    for odd in ["ftp://x", "localhost:1", "http://", "http:// x"] {
+        desk.cron(&["edit", &id, "--base-url", odd])
+            .exits(1)
+            .says_part("is not the address of a model server");
+    }
+}

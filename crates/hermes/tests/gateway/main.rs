@@ -10,6 +10,7 @@
 )]
 
 mod api_restart;
+mod api_server;
 mod bad_input;
 mod commands;
 mod drain;

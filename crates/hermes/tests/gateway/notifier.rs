@@ -9,7 +9,7 @@ use crate::post::{Post, end, ready, until};
 fn kanban(post: &Post, args: &[&str]) -> String {
     let call = post.home.hermes(["kanban"]).args(args).run();
     call.succeeds();
-    call.stdout.clone()
+    call.stdout
 }
 
 /// A card that no dispatcher touches.

@@ -1,7 +1,7 @@
 //! Whether workers could run at all: asked before one is started, so that a card does not find out by
 //! losing its workers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -39,8 +39,8 @@ impl LocalWorkerHost<'_> {
         board: &Snapshot,
         profiles: &BTreeSet<String>,
         limits: &Limits,
-    ) -> BTreeMap<TaskId, Obstacle> {
-        let mut found = BTreeMap::new();
+    ) -> HashMap<TaskId, Obstacle> {
+        let mut found = HashMap::new();
         if self.setup.preflight.is_none() {
             return found;
         }

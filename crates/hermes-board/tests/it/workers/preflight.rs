@@ -13,8 +13,8 @@ use crate::{assignee, events, file, kinds, task};
 
 fn obstacle(problem: &str, holds: bool) -> Obstacle {
     Obstacle {
-        problem: problem.to_owned(),
-        hint: Some("do something".to_owned()),
+        problem: problem.into(),
+        hint: Some("do something".into()),
         holds,
     }
 }
@@ -103,7 +103,7 @@ fn what_a_worker_has_to_do_first_is_told_and_does_not_hold_it() {
     );
     let report = yard.tick(&mut store);
     assert_eq!(started(&report), [id.as_str()]);
-    assert_eq!(report.delayed[0].problem, "an image is fetched");
+    assert_eq!(&*report.delayed[0].problem, "an image is fetched");
     let needs_skill = NewTask {
         skills: Some(SkillList::parse(["gone"], &[]).unwrap()),
         ..card("beta")
@@ -111,7 +111,7 @@ fn what_a_worker_has_to_do_first_is_told_and_does_not_hold_it() {
     let needs_skill = file(&mut store, &needs_skill);
     let report = yard.tick(&mut store);
     assert_eq!(report.cannot_start[0].task_id, needs_skill);
-    assert_eq!(report.cannot_start[0].problem, "no such skill");
+    assert_eq!(&*report.cannot_start[0].problem, "no such skill");
 }
 
 #[test]

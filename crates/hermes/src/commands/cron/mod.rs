@@ -6,6 +6,7 @@
 mod change;
 mod create;
 mod edit;
+mod job_options;
 mod list;
 mod run;
 mod runs;
@@ -18,6 +19,8 @@ use std::process::ExitCode;
 
 use hermes_cron::{CronHome, CronSettings, Job};
 use jiff::Timestamp;
+
+pub(super) use schedulers::SchedulerKind;
 
 use super::exit;
 use crate::context::Context;
@@ -43,7 +46,7 @@ verbs! { Context;
     /// Schedule a job
     [visible_alias("add")]
     Create(create::Args) => create::run,
-    /// Change a job
+    /// Change a job; an empty text removes what it had
     Edit(edit::Args) => edit::run,
     /// Keep a job from running until it is resumed
     Pause(change::PauseArgs) => change::pause,

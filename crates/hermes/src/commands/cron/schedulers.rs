@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// What runs the jobs of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SchedulerKind {
+pub(in crate::commands) enum SchedulerKind {
     Gateway(u32),
     /// `hermes cron tick --watch`.
     Own,
@@ -17,7 +17,7 @@ pub(super) enum SchedulerKind {
 
 impl SchedulerKind {
     /// What runs the jobs of this home now.
-    pub(super) fn find(context: &Context) -> Self {
+    pub(in crate::commands) fn find(context: &Context) -> Self {
         let home = &context.location.home;
         if let Some(pid) = gateway_pid(home) {
             return Self::Gateway(pid);
@@ -33,8 +33,17 @@ impl SchedulerKind {
         self != Self::Nobody
     }
 
+    /// In a few words.
+    pub(in crate::commands) fn text(self) -> String {
+        match self {
+            Self::Gateway(pid) => format!("✓ the gateway (PID {pid})"),
+            Self::Own => "✓ `hermes cron tick --watch`".to_owned(),
+            Self::Nobody => "✗ none: no job runs by itself".to_owned(),
+        }
+    }
+
     /// The name for programs.
-    pub(super) fn name(self) -> Option<&'static str> {
+    pub(in crate::commands) fn name(self) -> Option<&'static str> {
         match self {
             Self::Gateway(_) => Some("gateway"),
             Self::Own => Some("cron tick --watch"),

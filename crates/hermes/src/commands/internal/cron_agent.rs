@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hermes_agent::prompt::scan;
-use hermes_cron::AgentRequest;
+use hermes_cron::{AgentRequest, ModelSnapshot};
 use hermes_proc::EndSignal;
-use hermes_runtime::{ConversationRequest, missing_skills};
+use hermes_runtime::{ConversationRequest, configured_model, missing_skills};
 
 use crate::commands::chat;
 use crate::context::Context;
@@ -29,6 +29,17 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
             found.rule
         )));
     }
+    let made_with = &request.made_with;
+    let is_bound = *made_with != ModelSnapshot::default();
+    let drift = is_bound.then(|| made_with.drift(&configured_model(context)));
+    if let Some(drift) = drift.flatten() {
+        let id = &request.job_id;
+        return Err(CommandError::user(format!(
+            "the configured model is another one than when the job was made ({drift}), so the job was \
+             not run; `hermes cron edit {id} --model \"\"` lets it use the new one, --model and \
+             --provider name one for good"
+        )));
+    }
     let missing = missing_skills(&request.skills, context);
     let mut prompt = request.prompt.clone();
     if !missing.is_empty() {
@@ -46,6 +57,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
         platform: "cron".to_owned(),
         model: request.model,
         provider: request.provider,
+        base_url: request.base_url,
         toolsets: (!toolsets.is_empty()).then_some(toolsets),
         skills: skills.cloned().collect(),
         directory: request.workdir.map(PathBuf::from),

@@ -178,7 +178,7 @@ fn by_problem(hampered: &[Hampered]) -> Vec<(&str, &str, Vec<TaskId>)> {
     for one in hampered {
         let same = groups
             .iter_mut()
-            .find(|(who, problem, _)| *who == one.assignee && *problem == one.problem);
+            .find(|(who, problem, _)| *who == one.assignee && *problem == &*one.problem);
         match same {
             Some((.., ids)) => ids.push(one.task_id.clone()),
             None => groups.push((&one.assignee, &one.problem, vec![one.task_id.clone()])),
