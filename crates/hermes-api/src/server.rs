@@ -140,6 +140,7 @@ impl ApiServer {
                 _ = sweep.tick() => {
                     self.app.runs.sweep();
                     self.app.turns.sweep();
+                    hermes_proc::give_memory_back();
                     continue;
                 }
                 accepted = accept(&listener, &free) => accepted,

@@ -49,7 +49,7 @@ pub use kernel_mark::limit_mark;
 pub use linux::{command_line, environment as environment_of, pids_of_user};
 pub use lookup::find_on_path;
 pub use marks::{MarkedProcess, hidden_processes_of, kill_marked, processes_marked};
-pub use own_memory::hide_own_memory;
+pub use own_memory::{give_memory_back, hide_own_memory, share_memory_pools};
 pub use poll::{PollSet, Watched, first_readable, read_once};
 pub use pty::Pty;
 pub use service_signals::{ServiceSignal, ServiceSignals};

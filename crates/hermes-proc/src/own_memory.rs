@@ -1,4 +1,4 @@
-//! What other processes of the same user get to see of this one.
+//! What other processes of the same user get to see of this one, and what it keeps of the machine's.
 //!
 //! Commands run as the user that Hermes runs as. By default such a process can read our environment
 //! and memory below `/proc`, attach to us as a debugger, or find a core file, and with that every key.
@@ -46,4 +46,33 @@ pub(crate) fn is_hidden() -> bool {
 /// The limit of core files that a child gets back; `None` if it is the one we have.
 pub(crate) fn given_core_limit() -> Option<libc::rlimit> {
     CORE_LIMIT.get().copied().flatten()
+}
+
+/// Keeps the memory of a process with many short-lived threads small: they share two pools. By default
+/// the allocator of glibc makes eight for each processor, and what a burst of threads has freed in them
+/// stays taken. Called before the first thread is started.
+#[cfg_attr(
+    all(target_os = "linux", target_env = "gnu"),
+    expect(unsafe_code, reason = "there is no safe call for it")
+)]
+pub fn share_memory_pools() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: sets a number of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}
+
+/// Gives memory that is not used any more back to the system, which the allocator of glibc does not do
+/// by itself.
+#[cfg_attr(
+    all(target_os = "linux", target_env = "gnu"),
+    expect(unsafe_code, reason = "there is no safe call for it")
+)]
+pub fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: looks at what is free and locks what it looks at; memory in use stays where it is.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
