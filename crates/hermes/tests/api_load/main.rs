@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_soak::{idle_sessions, mixed, streams};
+use hermes_soak::{idle_sessions, kills, mixed, streams};
 use pretty_assertions::assert_eq;
 
 fn program() -> &'static Path {
@@ -37,6 +37,14 @@ fn a_hundred_idle_sessions_cost_next_to_nothing() {
     println!("{report:?}");
     assert_eq!(report.sessions, 100);
     assert!(report.end.megabytes() < 64.0, "{report:?}");
+}
+
+#[test]
+fn killed_ten_times_under_load_nothing_is_lost_and_nothing_doubled() {
+    let report = kills(program(), 10);
+    println!("{report:#?}");
+    assert_eq!(report.faults, Vec::<String>::new());
+    assert!(report.runs > 20 && report.cards == 10, "{report:?}");
 }
 
 #[test]
