@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// A server that says nothing for so long will say nothing.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+const LONGEST_SILENCE: Duration = Duration::from_mins(1);
 
 /// Where the API is, and the key to it.
 #[derive(Debug, Clone)]

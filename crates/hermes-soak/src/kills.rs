@@ -138,7 +138,7 @@ fn begin_run(api: &Api, ledger: &Ledger, kill: usize, calls: bool) {
     if let Ok(id) = runs::begin(api, &question) {
         let mut runs = ledger.runs.lock().unwrap();
         runs.push(Acknowledged {
-            id: id.clone(),
+            id,
             question,
             born: kill,
             over: None,

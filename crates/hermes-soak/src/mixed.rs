@@ -138,7 +138,7 @@ pub fn mixed(
             samples.push((at, now));
             if at >= next {
                 told(at, now);
-                next += Duration::from_secs(60).min(duration / 10);
+                next += Duration::from_mins(1).min(duration / 10);
             }
             std::thread::sleep(LOOK);
         }
