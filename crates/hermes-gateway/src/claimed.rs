@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use hermes_home::{GatewayMarker, utc_now};
 use hermes_proc::{
-    FileWatch, ProcessIdentity, ServiceSignal, ServiceSignals, give_back_idle_memory,
+    FileWatch, ProcessIdentity, ServiceSignal, ServiceSignals, give_back_freed_memory,
+    give_back_idle_memory,
 };
 use hermes_supervise::{ClaimError, DrainRequest, GatewayClaim, GatewayState, Readiness};
 use serde_json::json;
@@ -24,8 +25,8 @@ const VERIFY_EVERY: Duration = Duration::from_secs(10);
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(30);
 /// How long after its start a gateway gives back the memory that the start has taken.
 const FIRST_GIVE_BACK: Duration = Duration::from_secs(2);
-/// How often a gateway that has nothing to do gives back memory.
-const GIVE_BACK_EVERY: Duration = Duration::from_mins(1);
+/// How often a gateway gives back memory.
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(30);
 /// How often the end of a request to drain is looked for: a removed file tells nobody.
 const DRAIN_LOOK: Duration = Duration::from_secs(1);
 
@@ -169,6 +170,8 @@ impl Rounds {
             self.give_back_at = now + GIVE_BACK_EVERY;
             if claimed.health.active() == 0 {
                 give_back_idle_memory();
+            } else {
+                give_back_freed_memory();
             }
         }
         if let (Some(at), Some(interval)) = (self.watchdog_at, self.watchdog)

@@ -50,7 +50,7 @@ impl Crate {
 
 /// Whether a package is for tests and chores only.
 pub(crate) fn is_dev_crate(package: &str) -> bool {
-    ["hermes-testkit", "hermes-board-sim", "xtask"].contains(&package)
+    ["hermes-testkit", "hermes-board-sim", "hermes-soak", "xtask"].contains(&package)
 }
 
 /// All libraries and programs of the workspace.

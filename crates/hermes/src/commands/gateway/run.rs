@@ -47,6 +47,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    hermes_proc::share_memory_pools();
     context.refuse_to_agents("starting a gateway")?;
     let options = GatewayOptions {
         replace: args.replace,

@@ -1,0 +1,29 @@
+//! Load on the API of a real gateway: streams, idle sessions, kills, and a mixture of everything for
+//! minutes. Tests call it in short, `scripts/soak` in full.
+//!
+//! Each function starts a gateway in a home of its own with a model on loopback, and gives a report.
+//! Nothing leaves the machine, and every loop is bounded in count or time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::cast_precision_loss,
+    reason = "a test program fails by panicking, looks at files and processes from outside, and \
+              compares numbers far from the limits"
+)]
+
+mod client;
+mod gateway;
+mod idle;
+mod kills;
+mod mixed;
+mod model;
+mod runs;
+mod streams;
+mod vitals;
+
+pub use idle::{IdleReport, idle_sessions};
+pub use kills::{KillReport, kills};
+pub use mixed::{MixedReport, mixed};
+pub use streams::{StreamsReport, streams};
+pub use vitals::{Trend, Vitals};
