@@ -14,7 +14,7 @@ use crate::settings::ModelRoute;
 /// Conversations at most.
 const MOST: usize = 128;
 /// Let go of after so much idleness.
-const IDLE: Duration = Duration::from_secs(3_600);
+const IDLE: Duration = Duration::from_hours(1);
 /// What a conversation without a word takes.
 const BASE_BYTES: usize = 256 << 10;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::{MOST_ID, MOST_SESSION};
-use crate::routes::Route;
+use crate::route::Route;
 
 /// Names in braces.
 pub(super) fn path_names(path: &'static str) -> impl Iterator<Item = &'static str> {
