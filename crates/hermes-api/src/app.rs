@@ -1,24 +1,17 @@
 //! Everything that requests share.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
 use hermes_runtime::Context;
-use hyper::Request;
-use hyper::service::Service as _;
-use hyper_util::service::TowerToHyperService;
 
+use crate::active_runs::RunRegistry;
 use crate::host::ApiHost;
 use crate::http::{ApiError, AuthFailures};
-use crate::idempotency::RepeatedRequests;
 use crate::ledger::TurnLedger;
 use crate::metrics::{Gauges, Metrics};
-use crate::responses::ResponseStore;
-use crate::routes;
-use crate::runs::RunRegistry;
+use crate::repeated::RepeatedRequests;
+use crate::response_store::ResponseStore;
+use crate::route::Route;
 use crate::settings::ApiSettings;
 use crate::turn::Turns;
 
@@ -33,11 +26,16 @@ pub(crate) struct App {
     pub(crate) responses: ResponseStore,
     pub(crate) ledger: Arc<TurnLedger>,
     pub(crate) runs: RunRegistry,
-    router: TowerToHyperService<Router>,
+    /// Every endpoint.
+    pub(crate) routes: &'static [Route],
 }
 
 impl App {
-    pub(crate) fn new(settings: ApiSettings, host: Arc<dyn ApiHost>) -> Arc<Self> {
+    pub(crate) fn new(
+        settings: ApiSettings,
+        host: Arc<dyn ApiHost>,
+        routes: &'static [Route],
+    ) -> Arc<Self> {
         let metrics = Arc::new(Metrics::new());
         let ledger = Arc::new(TurnLedger::new());
         Arc::new(Self {
@@ -52,7 +50,7 @@ impl App {
             repeated: RepeatedRequests::default(),
             responses: ResponseStore::new(),
             runs: RunRegistry::default(),
-            router: TowerToHyperService::new(routes::router()),
+            routes,
             metrics,
             settings,
             host,
@@ -62,42 +60,6 @@ impl App {
     /// The profile, as it is configured now.
     pub(crate) fn context(&self) -> Arc<Context> {
         self.host.context()
-    }
-
-    /// Lets the endpoint of a request answer it.
-    pub(crate) async fn route(self: &Arc<Self>, mut request: Request<Body>) -> Response {
-        if let Err(error) = self.without_profile(&mut request) {
-            return error.into_response();
-        }
-        request.extensions_mut().insert(Arc::clone(self));
-        let answered: Result<Response, Infallible> = self.router.call(request).await;
-        match answered {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
-    }
-
-    /// Takes `/p/PROFILE` off the path of a request; another profile than this one is not served here.
-    fn without_profile(&self, request: &mut Request<Body>) -> Result<(), ApiError> {
-        let path = request
-            .uri()
-            .path_and_query()
-            .map_or("/", |path| path.as_str());
-        let Some((profile, rest)) = path
-            .strip_prefix("/p/")
-            .and_then(|path| path.split_once('/'))
-        else {
-            return Ok(());
-        };
-        let own = self.context().current.as_ref().map(ToString::to_string);
-        if profile != own.as_deref().unwrap_or("default") {
-            let shown = hermes_text::shown(profile, 80);
-            let message = format!("this server does not serve the profile {shown}");
-            return Err(ApiError::not_found(message).code("profile_not_found"));
-        }
-        let rest = format!("/{rest}").parse();
-        *request.uri_mut() = rest.map_err(|_| ApiError::bad_request("the path is not usable"))?;
-        Ok(())
     }
 
     /// What is counted at this moment.

@@ -10,16 +10,12 @@ use hyper::{Request, StatusCode};
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::http::{self, ApiError};
+use crate::http::{self, ApiError, IDEMPOTENCY, SESSION_ID, SESSION_KEY};
 
 /// Longest key in a header, in characters.
 pub(crate) const MOST_ID: usize = 256;
 /// Longest id of a session, in bytes, as sessions are stored.
 pub(crate) const MOST_SESSION: usize = 255;
-
-pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("x-hermes-session-id");
-pub(crate) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
-pub(crate) const SESSION_KEY: HeaderName = HeaderName::from_static("x-hermes-session-key");
 
 /// The result of an endpoint.
 pub(crate) type Answered = Result<Response, ApiError>;

@@ -1,8 +1,7 @@
 //! `Idempotency-Key`: a request that is sent again gets the first answer, one that is sent twice at once
 //! is done once, and one whose turn was cut off by a restart goes on where it was.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -11,25 +10,11 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
+use crate::active_runs;
 use crate::app::{App, off_loop};
 use crate::call::Answered;
 use crate::http::ApiError;
 use crate::ledger::{KeptAnswer, Recalled, TurnEntry};
-use crate::runs;
-
-type Outcome = Option<Result<KeptAnswer, ApiError>>;
-
-/// The requests with a key that are being answered.
-#[derive(Default)]
-pub(crate) struct RepeatedRequests {
-    open: Mutex<HashMap<String, ([u8; 32], watch::Receiver<Outcome>)>>,
-}
-
-impl RepeatedRequests {
-    fn open(&self) -> MutexGuard<'_, HashMap<String, ([u8; 32], watch::Receiver<Outcome>)>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// What of a request makes it the same request.
 pub(crate) fn fingerprint(body: &Map<String, Value>, fields: &[&str]) -> [u8; 32] {
@@ -106,7 +91,7 @@ where
     };
     match recalled {
         Recalled::Answered(kept) => return Ok(kept),
-        Recalled::Accepted(run) => return kept_answer(runs::accepted(&run)).await,
+        Recalled::Accepted(run) => return kept_answer(active_runs::accepted(&run)).await,
         Recalled::Interrupted(earlier) => {
             entry.id.clone_from(&earlier.id);
             entry.earlier = Some(*earlier);

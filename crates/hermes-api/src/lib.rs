@@ -6,12 +6,14 @@
 //! `hermes-runtime`. Nothing here reads a terminal, and no state that matters lives in memory only.
 
 mod about;
+mod active_runs;
 mod app;
 mod call;
 mod chat;
 mod clock;
 mod content;
 mod database;
+mod guard;
 mod host;
 mod http;
 mod idempotency;
@@ -22,7 +24,10 @@ mod metrics;
 mod outcome;
 mod preview;
 mod recovery;
+mod repeated;
+mod response_store;
 mod responses;
+mod route;
 mod routes;
 mod runs;
 mod server;

@@ -107,11 +107,8 @@ impl MediaRules {
         if self.is_private(&path) {
             return Some(Err("this place is private"));
         }
-        let bytes = match hermes_fs::read_optional(&path, MOST_BYTES) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) | Err(_) => {
-                return Some(Err("the image cannot be read, or is larger than 5 MiB"));
-            }
+        let Ok(Some(bytes)) = hermes_fs::read_optional(&path, MOST_BYTES) else {
+            return Some(Err("the image cannot be read, or is larger than 5 MiB"));
         };
         let data = STANDARD.encode(bytes);
         Some(Ok(format!("![image](data:{kind};base64,{data})")))
@@ -146,6 +143,7 @@ fn is_path(text: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files directly")]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;

@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 
 /// How a turn ended, as clients are told.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the wire format has each of them"
+)]
 pub(crate) struct Outcome {
     pub(crate) text: String,
     pub(crate) finish_reason: &'static str,
@@ -34,9 +38,8 @@ impl Outcome {
             TurnOutcome::Interrupted => (false, true, false, true),
         };
         let error = failure.or_else(|| match result.outcome {
-            TurnOutcome::Completed => None,
             TurnOutcome::Partial if is_cut => Some("the answer was cut off".to_owned()),
-            TurnOutcome::Partial => None,
+            TurnOutcome::Completed | TurnOutcome::Partial => None,
             TurnOutcome::Failed => Some("the turn failed".to_owned()),
             TurnOutcome::Interrupted => Some("the turn was interrupted".to_owned()),
         });

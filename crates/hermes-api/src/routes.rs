@@ -3,8 +3,8 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, on};
 use hyper::{Request, StatusCode};
 
 use crate::about;
@@ -13,49 +13,9 @@ use crate::chat;
 use crate::http::ApiError;
 use crate::jobs;
 use crate::responses;
+use crate::route::{Route, Verb, is_open};
 use crate::runs;
 use crate::sessions;
-
-/// The method of an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verb {
-    Get,
-    Post,
-    Patch,
-    Delete,
-}
-
-impl Verb {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    fn filter(self) -> MethodFilter {
-        match self {
-            Self::Get => MethodFilter::GET,
-            Self::Post => MethodFilter::POST,
-            Self::Patch => MethodFilter::PATCH,
-            Self::Delete => MethodFilter::DELETE,
-        }
-    }
-}
-
-/// One endpoint.
-pub(crate) struct Route {
-    /// Its name in `/v1/capabilities` and the OpenAPI document.
-    pub(crate) name: &'static str,
-    pub(crate) verb: Verb,
-    pub(crate) path: &'static str,
-    pub(crate) summary: &'static str,
-    /// Whether it needs no key.
-    pub(crate) is_open: bool,
-    endpoint: fn(Verb) -> MethodRouter,
-}
 
 macro_rules! routes {
     ($($name:literal $verb:ident $path:literal $summary:literal $($endpoint:ident)::+;)+) => {
@@ -109,11 +69,6 @@ routes! {
     "job_run" Post "/api/jobs/{job_id}/run" "Makes a job due now" jobs::run;
 }
 
-/// Whether a path needs no key.
-pub(crate) const fn is_open(path: &str) -> bool {
-    matches!(path.as_bytes(), b"/health" | b"/v1/health")
-}
-
 fn answered_by<F, A>(verb: Verb, endpoint: F) -> MethodRouter
 where
     F: Fn(Call) -> A + Clone + Send + Sync + 'static,
@@ -126,7 +81,7 @@ where
                 Ok(call) => endpoint(call).await,
                 Err(error) => Err(error),
             };
-            answered.unwrap_or_else(|error| error.into_response())
+            answered.unwrap_or_else(IntoResponse::into_response)
         }
     })
 }

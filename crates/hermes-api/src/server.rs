@@ -18,9 +18,10 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::app::App;
+use crate::guard::{Endpoints, Peer, guarded};
 use crate::host::ApiHost;
-use crate::http::{Peer, guarded};
 use crate::recovery::{RecoveredRun, recover};
+use crate::routes::{ROUTES, router};
 use crate::settings::ApiSettings;
 
 /// How long a client may take for the head of a request, and for the first byte of the next one.
@@ -36,7 +37,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often what is kept for a while is looked through.
 const SWEEP: Duration = Duration::from_secs(30);
 /// How long the thread that waits for the end sleeps at most.
-const WAIT: Duration = Duration::from_secs(3_600);
+const WAIT: Duration = Duration::from_hours(1);
 /// Threads that wait for the disk.
 const DISK_THREADS: usize = 4;
 
@@ -69,6 +70,7 @@ impl BindError {
 pub struct ApiServer {
     listener: TcpListener,
     app: Arc<App>,
+    endpoints: Endpoints,
 }
 
 impl ApiServer {
@@ -97,7 +99,8 @@ impl ApiServer {
         }
         Ok(Self {
             listener,
-            app: App::new(settings, host),
+            endpoints: Endpoints::new(router()),
+            app: App::new(settings, host, ROUTES),
         })
     }
 
@@ -155,7 +158,10 @@ impl ApiServer {
             };
             match accepted {
                 Ok((stream, peer, place)) => {
-                    let connection = connection(Arc::clone(&self.app), stream, peer, ended.clone());
+                    let client = (stream, peer);
+                    let endpoints = self.endpoints.clone();
+                    let connection =
+                        connection(Arc::clone(&self.app), endpoints, client, ended.clone());
                     tokio::spawn(async move {
                         connection.await;
                         drop(place);
@@ -209,8 +215,8 @@ async fn accept(
 /// Serves one connection to its end.
 async fn connection(
     app: Arc<App>,
-    stream: TcpStream,
-    peer: SocketAddr,
+    endpoints: Endpoints,
+    (stream, peer): (TcpStream, SocketAddr),
     mut ended: watch::Receiver<bool>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -221,8 +227,11 @@ async fn connection(
     let peer = Peer(peer.ip().to_canonical());
     let answering = Arc::clone(&app);
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let app = Arc::clone(&answering);
-        async move { Ok::<_, Infallible>(guarded(&app, peer, request.map(Body::new)).await) }
+        let (app, endpoints) = (Arc::clone(&answering), endpoints.clone());
+        async move {
+            let request = request.map(Body::new);
+            Ok::<_, Infallible>(guarded(&app, &endpoints, peer, request).await)
+        }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

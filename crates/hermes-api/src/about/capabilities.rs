@@ -3,9 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::call::{Answered, Call, json as answer};
-use crate::routes::ROUTES;
+use crate::route::Route;
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
 pub(crate) async fn capabilities(call: Call) -> Answered {
     let settings = &call.app.settings;
     Ok(answer(&json!({
@@ -47,12 +46,12 @@ pub(crate) async fn capabilities(call: Call) -> Answered {
             "session_key_header": "X-Hermes-Session-Key",
             "cors": !settings.origins.are_none(),
         },
-        "endpoints": endpoints(),
+        "endpoints": endpoints(call.app.routes),
     })))
 }
 
-fn endpoints() -> Map<String, Value> {
-    let endpoints = ROUTES.iter().map(|route| {
+fn endpoints(routes: &[Route]) -> Map<String, Value> {
+    let endpoints = routes.iter().map(|route| {
         let place = json!({"method": route.verb.name(), "path": route.path});
         (route.name.to_owned(), place)
     });

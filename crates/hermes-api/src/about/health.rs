@@ -15,7 +15,6 @@ const NEARLY_FULL: f64 = 90.0;
 /// Largest state file that is read.
 const MOST_STATE: u64 = 1 << 20;
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
 pub(crate) async fn health(_: Call) -> Answered {
     Ok(answer(&json!({
         "status": "ok",

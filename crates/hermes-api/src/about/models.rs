@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::call::{Answered, Call, json as answer};
 use crate::clock::unix_seconds;
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
 pub(crate) async fn models(call: Call) -> Answered {
     let settings = &call.app.settings;
     let created = unix_seconds();

@@ -6,7 +6,6 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 
 use crate::call::{Answered, Call};
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
 pub(crate) async fn metrics(call: Call) -> Answered {
     let page = call.app.metrics.text(call.app.gauges());
     let mut response = Response::new(Body::from(page));

@@ -24,7 +24,6 @@ pub(crate) async fn skills(call: Call) -> Answered {
     Ok(answer(&json!({"object": "list", "data": data.await?})))
 }
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
 pub(crate) async fn toolsets(call: Call) -> Answered {
     let context = call.app.context();
     let selection = ToolSelection::resolve(context.config(), &context.env, SOURCE, None);

@@ -107,7 +107,7 @@ async fn whole(
         let message = outcome.error.clone();
         let message = message.unwrap_or_else(|| "the turn gave no answer".to_owned());
         let error = ApiError::no_answer(message, outcome.hermes())
-            .header(crate::call::SESSION_ID, session.to_owned())
+            .header(crate::http::SESSION_ID, session.to_owned())
             .header(COMPLETED, "false".to_owned())
             .header(PARTIAL, outcome.partial.to_string());
         return Err(error);

@@ -1,5 +1,7 @@
 //! The body of a chat completion.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -74,12 +76,12 @@ impl ChatRequest {
         let first = first.map_or(self.prompt.text.as_str(), |message| message.text.as_str());
         let system = self.system.as_deref().unwrap_or_default();
         let digest = Sha256::digest(format!("{system}\n{first}"));
-        let hex: String = digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("api-{hex}")
+        let mut id = "api-".to_owned();
+        for byte in digest.iter().take(8) {
+            // Writing to a text never fails.
+            let _: std::fmt::Result = write!(id, "{byte:02x}");
+        }
+        id
     }
 }
 

@@ -13,12 +13,12 @@ use subtle::ConstantTimeEq as _;
 
 /// Wrong keys of a peer within the window.
 const MOST_FAILURES: usize = 10;
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 /// Peers that are remembered.
 const MOST_PEERS: usize = 4_096;
 
 /// Whether a request carries the key. The time it takes tells nothing about either.
-pub(super) fn has_key(headers: &HeaderMap, key: &SecretString) -> bool {
+pub(crate) fn has_key(headers: &HeaderMap, key: &SecretString) -> bool {
     let sent = headers
         .get(AUTHORIZATION)
         .map(hyper::header::HeaderValue::as_bytes);
@@ -41,7 +41,7 @@ pub(crate) struct AuthFailures {
 
 impl AuthFailures {
     /// Seconds that a peer with too many wrong keys has to wait; `None` if it may ask.
-    pub(super) fn wait_of(&self, peer: IpAddr, now: Instant) -> Option<u64> {
+    pub(crate) fn wait_of(&self, peer: IpAddr, now: Instant) -> Option<u64> {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         let failures = peers.get_mut(&peer)?;
         failures.retain(|at| now.duration_since(*at) < WINDOW);
@@ -56,7 +56,7 @@ impl AuthFailures {
         Some(left.as_secs() + 1)
     }
 
-    pub(super) fn note(&self, peer: IpAddr, now: Instant) {
+    pub(crate) fn note(&self, peer: IpAddr, now: Instant) {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         if peers.len() >= MOST_PEERS && !peers.contains_key(&peer) {
             peers.retain(|_, failures| {

@@ -11,11 +11,14 @@ const CUT_OFF: &str = "gateway_stopping";
 
 /// Why a request was refused, beside the answer that says so: for the log.
 #[derive(Debug, Clone)]
-pub(super) struct Refusal(pub(super) String);
+pub(crate) struct Refusal(pub(crate) String);
 
 /// A refused or failed request.
 #[derive(Debug, Clone)]
-pub(crate) struct ApiError {
+pub(crate) struct ApiError(Box<Parts>);
+
+#[derive(Debug, Clone)]
+struct Parts {
     status: StatusCode,
     kind: &'static str,
     code: Option<&'static str>,
@@ -30,7 +33,7 @@ pub(crate) struct ApiError {
 
 impl ApiError {
     fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Parts {
             status,
             kind,
             code: None,
@@ -39,7 +42,7 @@ impl ApiError {
             headers: Vec::new(),
             hermes: None,
             is_plain: false,
-        }
+        }))
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -80,12 +83,12 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", message)
             .code(CUT_OFF)
             .header(header::RETRY_AFTER, "1".to_owned())
-            .header(crate::call::SESSION_ID, session.to_owned())
+            .header(super::headers::SESSION_ID, session.to_owned())
     }
 
     /// Whether the gateway ended while the turn was on its way.
     pub(crate) fn is_cut_off(&self) -> bool {
-        self.code == Some(CUT_OFF)
+        self.0.code == Some(CUT_OFF)
     }
 
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
@@ -98,56 +101,57 @@ impl ApiError {
 
     /// A turn without a usable answer.
     pub(crate) fn no_answer(message: impl Into<String>, hermes: Value) -> Self {
-        let error = Self::new(StatusCode::BAD_GATEWAY, "server_error", message);
-        Self {
-            hermes: Some(hermes),
-            ..error.code("agent_incomplete")
-        }
+        let mut error = Self::new(StatusCode::BAD_GATEWAY, "server_error", message);
+        error.0.hermes = Some(hermes);
+        error.code("agent_incomplete")
     }
 
-    pub(crate) fn code(self, code: &'static str) -> Self {
-        Self {
-            code: Some(code),
-            ..self
-        }
+    pub(crate) fn code(mut self, code: &'static str) -> Self {
+        self.0.code = Some(code);
+        self
     }
 
-    pub(crate) fn param(self, param: impl Into<String>) -> Self {
-        Self {
-            param: Some(param.into()),
-            ..self
-        }
+    pub(crate) fn param(mut self, param: impl Into<String>) -> Self {
+        self.0.param = Some(param.into());
+        self
     }
 
     /// The shape of the jobs endpoints: `{"error": message}`.
-    pub(crate) fn plain(self) -> Self {
-        Self {
-            is_plain: true,
-            ..self
-        }
+    pub(crate) fn plain(mut self) -> Self {
+        self.0.is_plain = true;
+        self
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: String) -> Self {
-        self.headers.push((name, value));
+        self.0.headers.push((name, value));
         self
     }
 
     pub(crate) fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The body.
     pub(crate) fn to_json(&self) -> Value {
-        if self.is_plain {
-            return json!({ "error": self.message });
+        let Parts {
+            kind,
+            code,
+            param,
+            message,
+            hermes,
+            is_plain,
+            ..
+        } = &*self.0;
+        if *is_plain {
+            return json!({ "error": message });
         }
         let mut error = json!({
-            "message": self.message,
-            "type": self.kind,
-            "param": self.param,
-            "code": self.code,
+            "message": message,
+            "type": kind,
+            "param": param,
+            "code": code,
         });
-        if let Some(hermes) = &self.hermes {
+        if let Some(hermes) = hermes {
             error["hermes"] = hermes.clone();
         }
         json!({ "error": error })
@@ -156,11 +160,11 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = json_response(self.status, &self.to_json());
+        let mut response = json_response(self.0.status, &self.to_json());
         response
             .extensions_mut()
-            .insert(Refusal(self.message.clone()));
-        for (name, value) in self.headers {
+            .insert(Refusal(self.0.message.clone()));
+        for (name, value) in self.0.headers {
             insert(&mut response, name, &value);
         }
         response

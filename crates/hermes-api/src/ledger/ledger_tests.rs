@@ -146,8 +146,8 @@ fn a_file_that_was_removed_is_made_again() {
     let ledger = TurnLedger::new();
     let entry = TurnEntry::new("chat_completions");
     ledger.begin(home.path(), &entry, "s", 4).unwrap();
-    for file in std::fs::read_dir(home.path()).unwrap() {
-        std::fs::remove_file(file.unwrap().path()).unwrap();
+    for name in ["api_turns.db", "api_turns.db-wal", "api_turns.db-shm"] {
+        hermes_fs::remove_file_if_present(&home.path().join(name)).unwrap();
     }
     ledger.begin(home.path(), &entry, "s", 4).unwrap();
     assert_eq!(TurnLedger::new().interrupted(home.path()).unwrap().len(), 1);

@@ -10,7 +10,7 @@ mod turns;
 pub(crate) use answers::{KeptAnswer, Recalled};
 pub(crate) use live::LiveTurn;
 pub(crate) use runs::{MOST_EVENTS, StoredRun};
-pub(crate) use turns::{Interrupted, RUNS, TurnEntry};
+pub(crate) use turns::{Interrupted, RUNS, TurnEntry, TurnMessages};
 
 use std::path::Path;
 

@@ -10,10 +10,25 @@ use super::live::LiveTurn;
 use super::{TurnLedger, unavailable};
 use crate::clock::unix_time;
 use crate::http::ApiError;
-use crate::turn::TurnMessages;
 
 /// The endpoint whose turns go on without their client.
 pub(crate) const RUNS: &str = "runs";
+
+/// Which messages of a session belong to a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TurnMessages {
+    /// The last one before the turn.
+    pub(crate) after: i64,
+    /// The last one of the turn, where that is known.
+    pub(crate) until: Option<i64>,
+}
+
+impl TurnMessages {
+    /// Whether a message is one of them.
+    pub(crate) fn include(self, message: i64) -> bool {
+        message > self.after && self.until.is_none_or(|last| message <= last)
+    }
+}
 
 /// A turn, as it is recorded.
 #[derive(Debug, Clone)]

@@ -11,11 +11,12 @@ use serde_json::json;
 
 use self::decision::{Decision, Limits, decide};
 use self::report::{report_request, report_run};
+use crate::active_runs::{Run, RunLog};
 use crate::app::App;
 use crate::clock::unix_time;
 use crate::http::ApiError;
 use crate::ledger::{Interrupted, RUNS, TurnEntry};
-use crate::runs::{Run, RunLog, begin, run_order};
+use crate::runs::{begin, run_order};
 
 /// A run that goes on as soon as the server answers requests.
 pub(crate) struct RecoveredRun {
@@ -51,10 +52,9 @@ pub(crate) fn recover(app: &Arc<App>) -> Vec<RecoveredRun> {
     if !app.ledger.exists(&home) {
         return Vec::new();
     }
-    let turns = match app.ledger.interrupted(&home) {
-        Ok(turns) => turns,
-        // The reason was logged; requests that need the file are refused with it.
-        Err(_) => return Vec::new(),
+    // Why it cannot be read was logged; requests that need the file are refused with the reason.
+    let Ok(turns) = app.ledger.interrupted(&home) else {
+        return Vec::new();
     };
     app.ledger.sweep(&home);
     if turns.is_empty() {

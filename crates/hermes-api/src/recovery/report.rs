@@ -6,10 +6,10 @@ use std::sync::Arc;
 use hermes_session::{SessionId, SessionStore};
 use serde_json::json;
 
+use crate::active_runs::Run;
 use crate::app::App;
 use crate::http::ApiError;
 use crate::ledger::Interrupted;
-use crate::runs::Run;
 use crate::turn::{Progress, mark_interrupted};
 
 /// What a session and a stored response say of a request that was cut off.

@@ -120,7 +120,7 @@ async fn whole(
         let message = outcome.error.clone();
         let message = message.unwrap_or_else(|| "the turn gave no answer".to_owned());
         let error = ApiError::no_answer(message, outcome.hermes());
-        return Err(error.header(crate::call::SESSION_ID, session));
+        return Err(error.header(crate::http::SESSION_ID, session));
     }
     let items = collected.with_message(&outcome.text);
     let response = record.envelope(status(&outcome), items, Some(&outcome));
@@ -152,10 +152,10 @@ pub(crate) async fn delete(call: Call) -> Answered {
     let app = Arc::clone(&call.app);
     let deleted = off_loop(move || {
         let home = app.context().location.home.clone();
-        match app.responses.delete(&home, &id)? {
-            true => Ok(json!({"id": id, "object": "response", "deleted": true})),
-            false => Err(unknown(&id)),
+        if !app.responses.delete(&home, &id)? {
+            return Err(unknown(&id));
         }
+        Ok(json!({"id": id, "object": "response", "deleted": true}))
     });
     Ok(json_answer(&deleted.await?))
 }

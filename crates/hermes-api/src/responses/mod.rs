@@ -5,8 +5,6 @@ mod events;
 mod items;
 mod record;
 mod request;
-mod store;
 
 pub(crate) use endpoint::{create, delete, show};
 pub(crate) use request::{ResponseRequest, told};
-pub(crate) use store::ResponseStore;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::store::StoredResponse;
 use crate::app::App;
 use crate::outcome::Outcome;
+use crate::response_store::StoredResponse;
 
 /// What a response is about, apart from its answer.
 #[derive(Debug, Clone)]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::store::ResponseStore;
 use crate::call::{checked_session_id, switch, text};
 use crate::content::ReadContent;
 use crate::http::ApiError;
+use crate::response_store::ResponseStore;
 use crate::turn::HistoryMessage;
 
 /// Messages kept by `truncation: auto`.

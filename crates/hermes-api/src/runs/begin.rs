@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::run::Run;
 use super::sink::RunSink;
+use crate::active_runs::Run;
 use crate::app::App;
 use crate::content::ReadContent;
 use crate::http::ApiError;

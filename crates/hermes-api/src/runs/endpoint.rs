@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use hermes_policy::Answer;
-use hyper::StatusCode;
 use hyper::header::HeaderName;
 use serde_json::{Value, json};
 
 use super::begin::{begin, run_order, stored_request};
 use super::events::RunEvents;
-use super::run::{Run, RunLog};
+use crate::active_runs::{Run, RunLog, accepted};
 use crate::app::{App, off_loop};
 use crate::call::{Answered, Call, json as json_answer, switch, text};
-use crate::http::{ApiError, event_response, json_response};
+use crate::http::{ApiError, event_response};
 use crate::idempotency::{fingerprint, once};
 use crate::ledger::{RUNS, TurnEntry};
 use crate::responses::ResponseRequest;
@@ -57,7 +56,7 @@ pub(crate) async fn create(mut call: Call) -> Answered {
         None => accept(app, entry, request).await?,
     };
     if let Some(key) = key {
-        crate::http::insert(&mut response, crate::call::SESSION_KEY, &key);
+        crate::http::insert(&mut response, crate::http::SESSION_KEY, &key);
     }
     Ok(response)
 }
@@ -86,12 +85,6 @@ async fn accept(app: Arc<App>, entry: TurnEntry, request: ResponseRequest) -> An
     .await?;
     begin(&app, run, order, reserved);
     Ok(accepted(&id))
-}
-
-/// The answer to whoever asked for a run.
-pub(crate) fn accepted(id: &str) -> axum::response::Response {
-    let status = json!({"run_id": id, "status": "started"});
-    json_response(StatusCode::ACCEPTED, &status)
 }
 
 /// A run on its way, or one that is over and can still be read.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::Frame;
 use tokio::sync::watch;
 
-use super::run::{Run, RunEvent};
+use crate::active_runs::{Run, RunEvent};
 
 /// A comment tells that the connection lives after so much silence.
 const SILENCE: Duration = Duration::from_secs(30);

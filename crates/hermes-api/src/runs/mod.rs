@@ -3,11 +3,7 @@
 mod begin;
 mod endpoint;
 mod events;
-mod registry;
-mod run;
 mod sink;
 
 pub(crate) use begin::{begin, run_order};
-pub(crate) use endpoint::{accepted, approve, create, events, show, stop};
-pub(crate) use registry::RunRegistry;
-pub(crate) use run::{Run, RunLog};
+pub(crate) use endpoint::{approve, create, events, show, stop};

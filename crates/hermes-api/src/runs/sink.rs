@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::run::Run;
+use crate::active_runs::Run;
 use crate::app::App;
 use crate::outcome::Outcome;
 use crate::preview::preview;

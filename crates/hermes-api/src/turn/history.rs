@@ -8,7 +8,14 @@ use hermes_session::{
 };
 use serde_json::Value;
 
-use super::order::WhenDifferent;
+/// What a client's own account of the conversation means for a stored session that differs from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenDifferent {
+    /// The turns that differ are undone: the client has taken them back.
+    Undo,
+    /// The account goes on in a session of its own.
+    NewSession,
+}
 
 /// A message of the user or the assistant.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,7 +17,7 @@ use super::lease::Lease;
 use super::order::{TurnOrder, TurnSink, Update};
 use super::person::ServedPerson;
 use super::progress::{Progress, note};
-use super::run::{RunningPlace, SOURCE, Shared};
+use super::running::{RunningPlace, SOURCE, Shared};
 use super::silence::Pulse;
 use crate::http::ApiError;
 use crate::ledger::LiveTurn;

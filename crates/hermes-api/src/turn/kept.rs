@@ -15,7 +15,7 @@ use crate::settings::ModelRoute;
 /// Conversations at most: each has a thread, a shell and a dozen descriptors.
 const MOST: usize = 32;
 /// Let go of after so much idleness.
-const IDLE: Duration = Duration::from_secs(3_600);
+const IDLE: Duration = Duration::from_hours(1);
 /// What a conversation without a word takes.
 const BASE_BYTES: usize = 1 << 20;
 

@@ -6,20 +6,11 @@ use std::time::Duration;
 use hermes_agent::{TurnInput, TurnResult};
 use serde_json::Value;
 
-use super::history::HistoryMessage;
+use super::history::{HistoryMessage, WhenDifferent};
 use super::person::TurnApprover;
 use crate::http::ApiError;
 use crate::ledger::TurnEntry;
 use crate::settings::ModelRoute;
-
-/// What a client's own account of the conversation means for a stored session that differs from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WhenDifferent {
-    /// The turns that differ are undone: the client has taken them back.
-    Undo,
-    /// The account goes on in a session of its own.
-    NewSession,
-}
 
 /// A turn that a client wants.
 pub(crate) struct TurnOrder {

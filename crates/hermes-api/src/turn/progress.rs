@@ -2,23 +2,10 @@
 
 use hermes_session::{MessageRole, SessionId, SessionMessage, SessionStore};
 
+use crate::ledger::TurnMessages;
+
 /// The finish reason of an answer that was cut off.
 pub(crate) const INTERRUPTED: &str = "interrupted";
-
-/// Which messages of a session belong to a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TurnMessages {
-    /// The last one before the turn.
-    pub(crate) after: i64,
-    /// The last one of the turn, where that is known.
-    pub(crate) until: Option<i64>,
-}
-
-impl TurnMessages {
-    fn include(self, message: i64) -> bool {
-        message > self.after && self.until.is_none_or(|last| message <= last)
-    }
-}
 
 /// How far a turn came.
 #[derive(Debug, Clone, PartialEq, Eq)]

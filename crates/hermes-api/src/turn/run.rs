@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::control::{StopCause, TurnControl};
@@ -10,6 +10,7 @@ use super::job::Job;
 use super::kept::{KeptConversation, KeptConversations};
 use super::lease::{Lease, Leases};
 use super::order::{TurnOrder, TurnSink};
+use super::running::{RunningPlace, RunningTurn, Shared};
 use super::silence::{Pulse, watch};
 use crate::host::ApiHost;
 use crate::http::ApiError;
@@ -18,31 +19,10 @@ use crate::media::MediaRules;
 use crate::metrics::Metrics;
 use crate::settings::ApiSettings;
 
-/// What sessions of the server are filed under, and whose toolsets apply.
-pub(crate) const SOURCE: &str = "api_server";
-
 /// The turns of a server.
 pub(crate) struct Turns {
     shared: Arc<Shared>,
     max_turns: Option<usize>,
-}
-
-pub(super) struct Shared {
-    pub(super) host: Arc<dyn ApiHost>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) ledger: Arc<TurnLedger>,
-    leases: Leases,
-    pub(super) kept: KeptConversations,
-    running: Mutex<HashMap<u64, RunningTurn>>,
-    /// Told whenever a turn is over.
-    over: Condvar,
-    last: AtomicU64,
-}
-
-struct RunningTurn {
-    control: Arc<TurnControl>,
-    /// Whether only the telling is left.
-    is_over: bool,
 }
 
 /// A turn that has its place among those on their way, and waits for its session.
@@ -296,35 +276,5 @@ fn end_all(conversations: Vec<KeptConversation>) {
     let started = thread.spawn(move || conversations.into_iter().for_each(KeptConversation::close));
     if let Err(error) = started {
         tracing::warn!(%error, "no thread to end conversations");
-    }
-}
-
-impl Shared {
-    fn running(&self) -> MutexGuard<'_, HashMap<u64, RunningTurn>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The place of a turn among those on their way.
-pub(super) struct RunningPlace {
-    shared: Arc<Shared>,
-    number: u64,
-}
-
-impl RunningPlace {
-    /// Another turn may begin.
-    pub(super) fn free(&self) {
-        if let Some(turn) = self.shared.running().get_mut(&self.number) {
-            turn.is_over = true;
-        }
-    }
-}
-
-impl Drop for RunningPlace {
-    fn drop(&mut self) {
-        let mut running = self.shared.running();
-        running.remove(&self.number);
-        self.shared.host.set_active(running.len());
-        self.shared.over.notify_all();
     }
 }

@@ -146,6 +146,7 @@ fn a_taken_port_is_named() {
     assert!(matches!(error, BindError::PortInUse { .. }), "{error}");
     assert_eq!(error.code(), "api_server_port_in_use");
     assert!(error.to_string().contains("API_SERVER_PORT"), "{error}");
+    assert_eq!(world.get("/health").status, 200, "the first goes on");
 }
 
 #[test]

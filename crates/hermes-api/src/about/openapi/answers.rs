@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::bodies::body;
 use super::parameters::path_names;
 use super::{object, text, text_or_null};
-use crate::routes::{Route, Verb};
+use crate::route::{Route, Verb};
 
 /// Endpoints that take turns.
 const TURNS: &[&str] = &[
@@ -136,27 +136,21 @@ fn list(item: Value) -> Value {
     )
 }
 
+/// What a good answer holds.
 fn schema(name: &str) -> Value {
-    let number = || json!({"type": "number"});
-    let whole = || json!({"type": "integer"});
-    let deleted = |kind: &str| {
-        let fields = [
-            ("id", text()),
-            ("object", constant(kind)),
-            ("deleted", json!({"type": "boolean"})),
-        ];
-        object(&fields, &["id", "object", "deleted"])
-    };
-    let job = || {
-        let fields = [
-            ("id", text()),
-            ("name", text()),
-            ("enabled", json!({"type": "boolean"})),
-            ("state", text()),
-        ];
-        object(&[("job", object(&fields, &["id"]))], &["job"])
-    };
-    match name {
+    let known = about_schema(name)
+        .or_else(|| turn_schema(name))
+        .or_else(|| run_schema(name))
+        .or_else(|| resource_schema(name));
+    known.unwrap_or_else(|| json!({"type": "object"}))
+}
+
+fn whole() -> Value {
+    json!({"type": "integer"})
+}
+
+fn about_schema(name: &str) -> Option<Value> {
+    Some(match name {
         "health" | "health_v1" => object(
             &[
                 ("status", constant("ok")),
@@ -175,14 +169,21 @@ fn schema(name: &str) -> Value {
             &["id", "object", "created", "owned_by"],
         )),
         "skills" | "toolsets" => list(object(&[("name", text())], &["name"])),
+        _ => return None,
+    })
+}
+
+fn turn_schema(name: &str) -> Option<Value> {
+    let anything = || json!({"type": "object"});
+    Some(match name {
         "chat_completions" => object(
             &[
                 ("id", text()),
                 ("object", constant("chat.completion")),
                 ("created", whole()),
                 ("model", text()),
-                ("choices", list_of(json!({"type": "object"}))),
-                ("usage", json!({"type": "object"})),
+                ("choices", list_of(anything())),
+                ("usage", anything()),
             ],
             &["id", "object", "created", "model", "choices", "usage"],
         ),
@@ -193,12 +194,28 @@ fn schema(name: &str) -> Value {
                 ("status", text()),
                 ("created_at", whole()),
                 ("model", text()),
-                ("output", list_of(json!({"type": "object"}))),
+                ("output", list_of(anything())),
             ],
             &["id", "object", "status", "created_at", "model", "output"],
         ),
-        "response_delete" => deleted("response"),
-        "session_delete" => deleted("hermes.session.deleted"),
+        "session_chat" => object(
+            &[
+                ("object", constant("hermes.session.chat.completion")),
+                ("session_id", text()),
+                ("message", anything()),
+            ],
+            &["object", "session_id", "message"],
+        ),
+        _ => return None,
+    })
+}
+
+fn run_schema(name: &str) -> Option<Value> {
+    let number = || json!({"type": "number"});
+    let statuses = json!({"type": "string", "enum": [
+        "queued", "running", "waiting_for_approval", "stopping", "completed", "failed", "cancelled",
+    ]});
+    Some(match name {
         "runs" => object(
             &[("run_id", text()), ("status", constant("started"))],
             &["run_id", "status"],
@@ -207,13 +224,7 @@ fn schema(name: &str) -> Value {
             &[
                 ("object", constant("hermes.run")),
                 ("run_id", text()),
-                (
-                    "status",
-                    json!({"type": "string", "enum": [
-                        "queued", "running", "waiting_for_approval", "stopping", "completed",
-                        "failed", "cancelled",
-                    ]}),
-                ),
+                ("status", statuses),
                 ("created_at", number()),
                 ("updated_at", number()),
                 ("session_id", text()),
@@ -235,6 +246,23 @@ fn schema(name: &str) -> Value {
             &[("run_id", text()), ("status", constant("stopping"))],
             &["run_id", "status"],
         ),
+        _ => return None,
+    })
+}
+
+fn resource_schema(name: &str) -> Option<Value> {
+    let flag = || json!({"type": "boolean"});
+    let deleted = |kind: &str| {
+        let fields = [
+            ("id", text()),
+            ("object", constant(kind)),
+            ("deleted", flag()),
+        ];
+        object(&fields, &["id", "object", "deleted"])
+    };
+    Some(match name {
+        "response_delete" => deleted("response"),
+        "session_delete" => deleted("hermes.session.deleted"),
         "sessions" | "session_messages" => list(object(&[], &["id"])),
         "session" | "session_create" | "session_update" | "session_fork" => {
             let session = object(&[("id", text()), ("source", text())], &["id", "source"]);
@@ -243,17 +271,17 @@ fn schema(name: &str) -> Value {
                 &["object", "session"],
             )
         }
-        "session_chat" => object(
-            &[
-                ("object", constant("hermes.session.chat.completion")),
-                ("session_id", text()),
-                ("message", json!({"type": "object"})),
-            ],
-            &["object", "session_id", "message"],
-        ),
         "jobs" => object(&[("jobs", list_of(json!({"type": "object"})))], &["jobs"]),
-        "job" | "job_create" | "job_update" | "job_pause" | "job_resume" | "job_run" => job(),
-        "job_delete" => object(&[("ok", json!({"type": "boolean"}))], &["ok"]),
-        _ => json!({"type": "object"}),
-    }
+        "job" | "job_create" | "job_update" | "job_pause" | "job_resume" | "job_run" => {
+            let fields = [
+                ("id", text()),
+                ("name", text()),
+                ("enabled", flag()),
+                ("state", text()),
+            ];
+            object(&[("job", object(&fields, &["id"]))], &["job"])
+        }
+        "job_delete" => object(&[("ok", flag())], &["ok"]),
+        _ => return None,
+    })
 }

@@ -11,17 +11,16 @@ use self::answers::{error_schemas, responses};
 use self::bodies::body;
 use self::parameters::parameters;
 use crate::call::{Answered, Call, json as answer};
-use crate::routes::{ROUTES, Route};
+use crate::route::Route;
 
-#[expect(clippy::unused_async, reason = "endpoints are asynchronous")]
-pub(crate) async fn openapi(_: Call) -> Answered {
-    Ok(answer(&document()))
+pub(crate) async fn openapi(call: Call) -> Answered {
+    Ok(answer(&document(call.app.routes)))
 }
 
 /// The document.
-fn document() -> Value {
+fn document(routes: &[Route]) -> Value {
     let mut paths: Map<String, Value> = Map::new();
-    for route in ROUTES {
+    for route in routes {
         let path = paths
             .entry(route.path)
             .or_insert_with(|| Value::Object(Map::new()));

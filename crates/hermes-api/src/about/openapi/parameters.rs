@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::call::{MOST_ID, MOST_SESSION};
-use crate::routes::Route;
+use crate::route::Route;
 
 /// Names in braces.
 pub(super) fn path_names(path: &'static str) -> impl Iterator<Item = &'static str> {
@@ -29,19 +29,19 @@ fn header(name: &str, description: &str, schema: Value) -> Value {
 
 fn session() -> Value {
     let schema = json!({
-        "type": "string", "minLength": 1, "maxLength": MOST_SESSION, "pattern": "^[A-Za-z0-9_.:@+-]*$",
+        "type": "string", "maxLength": MOST_SESSION, "pattern": "^[A-Za-z0-9_.:@+-]*$",
     });
     header("X-Hermes-Session-Id", "Session to continue.", schema)
 }
 
 /// Headers of turns: the scope of memory, and the key of a request that may be sent again.
 fn key() -> Value {
-    let schema = json!({"type": "string", "minLength": 1, "maxLength": MOST_ID});
+    let schema = json!({"type": "string", "maxLength": MOST_ID});
     header("X-Hermes-Session-Key", "Scope of long-term memory.", schema)
 }
 
 fn again() -> Value {
-    let schema = json!({"type": "string", "minLength": 1, "maxLength": MOST_ID});
+    let schema = json!({"type": "string", "maxLength": MOST_ID});
     let what = "The same key with the same body gets the same answer, also after a restart. Not for \
         streams.";
     header("Idempotency-Key", what, schema)

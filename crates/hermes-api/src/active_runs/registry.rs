@@ -16,15 +16,15 @@ impl RunRegistry {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn add(&self, run: &Arc<Run>) {
+    pub(crate) fn add(&self, run: &Arc<Run>) {
         self.runs().insert(run.id.clone(), Arc::clone(run));
     }
 
-    pub(super) fn remove(&self, id: &str) {
+    pub(crate) fn remove(&self, id: &str) {
         self.runs().remove(id);
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Run>> {
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<Run>> {
         self.runs().get(id).cloned()
     }
 

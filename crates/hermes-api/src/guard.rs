@@ -1,18 +1,21 @@
 //! What every request goes through: where it comes from, who asks, and what every answer carries.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, StatusCode};
+use hyper::service::Service as _;
+use hyper::{Method, Request, StatusCode, Uri};
+use hyper_util::service::TowerToHyperService;
 
-use super::auth::has_key;
-use super::error::{ApiError, Refusal};
 use crate::app::App;
-use crate::routes;
+use crate::http::{ApiError, Refusal, has_key};
+use crate::route;
 use crate::settings::Origins;
 
 const METHODS: &str = "GET, POST, PATCH, DELETE, OPTIONS";
@@ -36,16 +39,24 @@ const SECURITY: [(HeaderName, &str); 5] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
+/// What answers requests that are let in.
+pub(crate) type Endpoints = TowerToHyperService<Router>;
+
 /// Answers a request, or refuses it.
-pub(crate) async fn guarded(app: &Arc<App>, peer: Peer, request: Request<Body>) -> Response {
+pub(crate) async fn guarded(
+    app: &Arc<App>,
+    endpoints: &Endpoints,
+    peer: Peer,
+    request: Request<Body>,
+) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = match admission(app, peer, &request) {
         Admission::Refused(response) => *response,
         Admission::Admitted => {
             let method = request.method().clone();
-            let path = hermes_text::shown(request.uri().path(), 200);
-            let response = app.route(request).await;
-            log_refusal(peer, &method, &path, &response);
+            let place = request.uri().clone();
+            let response = answer(app, endpoints, request).await;
+            log_refusal(peer, &method, &place, &response);
             response
         }
     };
@@ -60,6 +71,42 @@ pub(crate) async fn guarded(app: &Arc<App>, peer: Peer, request: Request<Body>) 
     }
     app.metrics.answered(response.status());
     response
+}
+
+/// Lets the endpoint of a request answer it.
+async fn answer(app: &Arc<App>, endpoints: &Endpoints, mut request: Request<Body>) -> Response {
+    if let Err(error) = without_profile(app, &mut request) {
+        return error.into_response();
+    }
+    request.extensions_mut().insert(Arc::clone(app));
+    let answered: Result<Response, Infallible> = endpoints.call(request).await;
+    match answered {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Takes `/p/PROFILE` off the path of a request; another profile than this one is not served here.
+fn without_profile(app: &App, request: &mut Request<Body>) -> Result<(), ApiError> {
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |path| path.as_str());
+    let Some((profile, rest)) = path
+        .strip_prefix("/p/")
+        .and_then(|path| path.split_once('/'))
+    else {
+        return Ok(());
+    };
+    let own = app.context().current.as_ref().map(ToString::to_string);
+    if profile != own.as_deref().unwrap_or("default") {
+        let shown = hermes_text::shown(profile, 80);
+        let message = format!("this server does not serve the profile {shown}");
+        return Err(ApiError::not_found(message).code("profile_not_found"));
+    }
+    let rest = format!("/{rest}").parse();
+    *request.uri_mut() = rest.map_err(|_| ApiError::bad_request("the path is not usable"))?;
+    Ok(())
 }
 
 enum Admission {
@@ -82,7 +129,7 @@ fn admission(app: &Arc<App>, peer: Peer, request: &Request<Body>) -> Admission {
         });
     }
     let now = Instant::now();
-    let is_open = routes::is_open(request.uri().path());
+    let is_open = route::is_open(request.uri().path());
     let has_key = has_key(headers, &app.settings.key);
     if !has_key && app.settings.is_loopback() && !names_this_machine(app, headers) {
         note(request, peer, "another host");
@@ -111,12 +158,13 @@ fn admission(app: &Arc<App>, peer: Peer, request: &Request<Body>) -> Admission {
 
 /// One line about a request that nothing can be done with. What clients ask for in vain in the course of
 /// things, such as something that is not there yet, is no news.
-fn log_refusal(peer: Peer, method: &Method, path: &str, response: &Response) {
+fn log_refusal(peer: Peer, method: &Method, place: &Uri, response: &Response) {
     let Some(Refusal(reason)) = response.extensions().get::<Refusal>() else {
         return;
     };
     let (status, peer) = (response.status(), peer.0);
     let reason = hermes_text::shown(reason, 300);
+    let path = hermes_text::shown(place.path(), 200);
     match status {
         StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
             tracing::debug!(%peer, %method, path, "{status}: {reason}");

@@ -155,5 +155,5 @@ fn parse(data: &str) -> Option<StoredResponse> {
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
+#[path = "response_store_tests.rs"]
 mod tests;

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::response::Response;
 use hermes_policy::{Answer, ApprovalRequest};
+use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use crate::clock::unix_time;
+use crate::http::json_response;
 use crate::ledger::{MOST_EVENTS, StoredRun, TurnLedger};
 use crate::turn::{StopCause, TurnApprover, TurnControl};
 
@@ -21,9 +24,9 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// A numbered event.
 #[derive(Debug, Clone)]
-pub(super) struct RunEvent {
-    pub(super) number: u64,
-    pub(super) text: Arc<str>,
+pub(crate) struct RunEvent {
+    pub(crate) number: u64,
+    pub(crate) text: Arc<str>,
 }
 
 /// Where a run is recorded.
@@ -33,10 +36,16 @@ pub(crate) struct RunLog {
     pub(crate) home: PathBuf,
 }
 
+/// The answer to whoever asked for a run.
+pub(crate) fn accepted(id: &str) -> Response {
+    let status = json!({"run_id": id, "status": "started"});
+    json_response(StatusCode::ACCEPTED, &status)
+}
+
 /// A run.
 pub(crate) struct Run {
-    pub(super) id: String,
-    pub(super) control: Arc<TurnControl>,
+    pub(crate) id: String,
+    pub(crate) control: Arc<TurnControl>,
     /// None for a run that is only read.
     log: Option<RunLog>,
     state: Mutex<RunState>,
@@ -60,7 +69,7 @@ struct RunState {
 
 impl Run {
     /// A run that was just asked for.
-    pub(super) fn new(id: String, session: &str, model: &str, log: RunLog) -> Self {
+    pub(crate) fn new(id: String, session: &str, model: &str, log: RunLog) -> Self {
         let now = unix_time();
         let fields = [
             ("object", json!("hermes.run")),
@@ -86,7 +95,7 @@ impl Run {
     }
 
     /// A run that can only be read.
-    pub(super) fn past(id: String, stored: StoredRun) -> Self {
+    pub(crate) fn past(id: String, stored: StoredRun) -> Self {
         let run = Self::of(id, stored, None);
         run.state().is_over = true;
         run
@@ -129,28 +138,28 @@ impl Run {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         Value::Object(self.state().status.clone())
     }
 
     /// Whether no more events will come.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.state().is_over
     }
 
-    pub(super) fn listen(&self) -> watch::Receiver<u64> {
+    pub(crate) fn listen(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
     }
 
     /// Events after this number, and whether there will be no more.
-    pub(super) fn events_after(&self, number: u64) -> (Vec<RunEvent>, bool) {
+    pub(crate) fn events_after(&self, number: u64) -> (Vec<RunEvent>, bool) {
         let state = self.state();
         let events = state.events.iter().filter(|event| event.number > number);
         (events.cloned().collect(), state.is_over)
     }
 
     /// Changes fields of the status.
-    pub(super) fn set(&self, fields: Value) {
+    pub(crate) fn set(&self, fields: Value) {
         let mut state = self.state();
         state.set(fields);
         if let Some(log) = &self.log {
@@ -188,7 +197,7 @@ impl Run {
     }
 
     /// This process tells no more of the run; the next one will.
-    pub(super) fn suspend(&self) {
+    pub(crate) fn suspend(&self) {
         let mut state = self.state();
         state.is_over = true;
         state.questions.clear();
@@ -219,7 +228,7 @@ impl Run {
     }
 
     /// Stops the run; `false` if it is over already.
-    pub(super) fn stop(&self) -> bool {
+    pub(crate) fn stop(&self) -> bool {
         let mut state = self.state();
         if state.is_over {
             return false;
@@ -232,7 +241,7 @@ impl Run {
     }
 
     /// Answers the oldest question, or all of them. Gives how many were waiting for one.
-    pub(super) fn answer(&self, answer: &Answer, all: bool, choice: &str) -> usize {
+    pub(crate) fn answer(&self, answer: &Answer, all: bool, choice: &str) -> usize {
         let mut state = self.state();
         let waiting = state
             .questions
@@ -326,7 +335,7 @@ impl TurnApprover for Run {
                 if let Some(at) = place {
                     drop(state.questions.remove(at));
                 }
-                if given.is_none() && !self.control.cause().is_some() {
+                if given.is_none() && self.control.cause().is_none() {
                     state.set(json!({"status": "running"}));
                 }
                 let answer = given.unwrap_or(Answer::Deny(None));

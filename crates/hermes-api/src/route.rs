@@ -1,0 +1,50 @@
+//! What an endpoint is.
+
+use axum::routing::{MethodFilter, MethodRouter};
+
+/// The method of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verb {
+    Get,
+    Post,
+    Patch,
+    Delete,
+}
+
+impl Verb {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    pub(crate) fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Patch => MethodFilter::PATCH,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+}
+
+/// One endpoint.
+pub(crate) struct Route {
+    /// Its name in `/v1/capabilities` and the OpenAPI document.
+    pub(crate) name: &'static str,
+    pub(crate) verb: Verb,
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    /// Whether it needs no key.
+    pub(crate) is_open: bool,
+    /// What answers it.
+    pub(crate) endpoint: fn(Verb) -> MethodRouter,
+}
+
+/// Whether a path needs no key.
+pub(crate) const fn is_open(path: &str) -> bool {
+    matches!(path.as_bytes(), b"/health" | b"/v1/health")
+}
