@@ -120,9 +120,10 @@ impl Location {
             self.root.clone()
         };
         // An empty path would add a slash.
-        let home = match inside.as_os_str().is_empty() {
-            true => root.clone(),
-            false => root.join(inside),
+        let home = if inside.as_os_str().is_empty() {
+            root.clone()
+        } else {
+            root.join(inside)
         };
         Self {
             root,

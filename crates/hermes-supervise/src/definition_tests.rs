@@ -17,7 +17,7 @@ fn location(home: &str, user_home: &Path) -> Location {
 fn defined(home: &str, user_home: &Path) -> Result<GatewayDefinition, DefinitionError> {
     let location = location(home, user_home);
     let program = Path::new("/opt/hermes/bin/hermes");
-    GatewayDefinition::new(program, &location, None, Duration::from_secs(180), None)
+    GatewayDefinition::new(program, &location, None, Duration::from_mins(3), None)
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_path_with_a_line_break_is_refused() {
 #[test]
 fn programs_are_looked_for_where_people_keep_them() {
     let user = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(user.path().join(".cargo/bin")).unwrap();
+    hermes_fs::create_dir_all(&user.path().join(".cargo/bin"), 0o755).unwrap();
     let gateway = defined("/srv/hermes", user.path()).unwrap();
     let cargo = user.path().join(".cargo/bin");
     assert_eq!(

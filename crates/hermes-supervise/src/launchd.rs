@@ -74,14 +74,12 @@ impl Launchd {
     }
 
     /// launchd never shortens what an agent prints into.
-    fn put_logs_aside(&self) {
-        for name in ["gateway.error.log"] {
-            let log = self.logs.join(name);
-            let is_long = hermes_fs::metadata(&log).is_ok_and(|meta| meta.len() > LOG_LIMIT);
-            let aside = self.logs.join(format!("{name}.1"));
-            if is_long && let Err(error) = hermes_fs::rename(&log, &aside) {
-                tracing::warn!(%error, "a long log could not be put aside");
-            }
+    fn put_log_aside(&self) {
+        let log = self.logs.join("gateway.error.log");
+        let is_long = hermes_fs::metadata(&log).is_ok_and(|meta| meta.len() > LOG_LIMIT);
+        let aside = self.logs.join("gateway.error.log.1");
+        if is_long && let Err(error) = hermes_fs::rename(&log, &aside) {
+            tracing::warn!(%error, "a long log could not be put aside");
         }
     }
 }
@@ -133,7 +131,7 @@ impl ServiceManager for Launchd {
     }
 
     fn start(&self) -> Result<(), ManagerError> {
-        self.put_logs_aside();
+        self.put_log_aside();
         let words = ["kickstart", self.target.as_str()];
         let answer = self.launchctl.ask(&words, LIMIT)?;
         match answer.code {

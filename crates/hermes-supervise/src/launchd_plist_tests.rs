@@ -11,7 +11,7 @@ fn gateway() -> GatewayDefinition {
         suffix: "coder".to_owned(),
         home: "/Users/joe/R&D <1>/.hermes/profiles/coder".to_owned(),
         path: "/opt/homebrew/bin:/usr/bin".to_owned(),
-        drain: Duration::from_secs(180),
+        drain: Duration::from_mins(3),
         watchdog: None,
     }
 }

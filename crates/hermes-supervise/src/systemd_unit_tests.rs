@@ -11,7 +11,7 @@ fn gateway() -> GatewayDefinition {
         suffix: String::new(),
         home: "/home/joe/.hermes".to_owned(),
         path: "/usr/local/bin:/usr/bin:/bin".to_owned(),
-        drain: Duration::from_secs(180),
+        drain: Duration::from_mins(3),
         watchdog: None,
     }
 }
@@ -116,7 +116,7 @@ fn another_path_and_trailing_space_make_no_difference() {
     later.path.push_str(":/opt/new");
     let there = unit(&later, None).replace('\n', " \n");
     assert!(is_current(&there, &wanted));
-    later.drain = Duration::from_secs(300);
+    later.drain = Duration::from_mins(5);
     assert!(!is_current(&unit(&later, None), &wanted));
 }
 

@@ -112,9 +112,10 @@ fn page(
     match service {
         Some(service) => {
             page.row("Manager", service.label);
-            let outdated = match service.is_outdated {
-                true => " (outdated; `hermes gateway restart` brings it up to date)",
-                false => "",
+            let outdated = if service.is_outdated {
+                " (outdated; `hermes gateway restart` brings it up to date)"
+            } else {
+                ""
             };
             page.row(
                 "Service",
