@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hermes_testkit::{EngineImage, RealEngine};
 
 /// How long anything may take here.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A booted machine; it goes with this value.
 pub(crate) struct Machine {

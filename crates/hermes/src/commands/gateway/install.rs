@@ -54,7 +54,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if found == Definition::Current && !args.force {
         context.line(format!("{file} is up to date"))?;
     } else {
-        let notes = manager.install(!args.no_start_on_login).map_err(failure)?;
+        let notes = manager
+            .install(args.start_on_login || !args.no_start_on_login)
+            .map_err(failure)?;
         let done = match found {
             Definition::Absent => "Installed",
             Definition::Current | Definition::Outdated => "Replaced",
@@ -70,7 +72,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
              `hermes gateway uninstall` removes one of them.",
         )?;
     }
-    if args.no_start_now {
+    if args.no_start_now && !args.start_now {
         return context.line("It was not started");
     }
     if service.is_own() {

@@ -51,7 +51,7 @@ impl GatewayService {
             let gateway = definition(context, &context.location)?;
             let recorded = Systemd::recorded_account(&caller, &gateway);
             let account = account(context, run_as.or(recorded.as_deref()))?;
-            return Ok(Self::of_account(context, caller, account)?);
+            return Self::of_account(context, caller, account);
         }
         let gateway = definition(context, &context.location)?;
         let systemd = Systemd::new(caller, &gateway, SystemdScope::User);
