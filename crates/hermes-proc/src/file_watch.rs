@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::first_readable;
@@ -41,13 +41,8 @@ impl FileWatch {
     pub fn watch(&mut self, files: BTreeSet<PathBuf>, directories: BTreeSet<PathBuf>) {
         #[cfg(target_os = "linux")]
         {
-            let parents = files.iter().filter_map(|file| file.parent());
-            let wanted: BTreeSet<PathBuf> = parents
-                .map(Path::to_owned)
-                .chain(directories.iter().cloned())
-                .collect();
             let kernel = self.kernel.take().or_else(|| linux::Inotify::new().ok());
-            self.kernel = kernel.and_then(|kernel| kernel.watching(&wanted));
+            self.kernel = kernel.and_then(|kernel| kernel.watching(&files, &directories));
         }
         self.files = files;
         self.directories = directories;
@@ -112,18 +107,30 @@ mod linux {
     use std::mem::MaybeUninit;
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
     use std::os::unix::ffi::OsStrExt;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use rustix::fs::inotify::{
         CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch,
     };
     use rustix::io::Errno;
 
-    /// Watches on directories.
+    /// What a watch is on. Content is watched at each file: a directory would report every write to
+    /// every file in it, and a home has databases that are written all the time.
+    #[derive(Debug, PartialEq, Eq)]
+    enum Watched {
+        /// For entries that appear.
+        Directory(PathBuf),
+        /// For content.
+        File(PathBuf),
+    }
+
+    /// The kernel allows no more watches.
+    struct NoneLeft;
+
     #[derive(Debug)]
     pub(super) struct Inotify {
         descriptor: OwnedFd,
-        watches: BTreeMap<i32, PathBuf>,
+        watches: BTreeMap<i32, Watched>,
     }
 
     impl Inotify {
@@ -134,30 +141,66 @@ mod linux {
             })
         }
 
-        /// Watches exactly these directories; `None` if the kernel allows no more watches. A
-        /// directory that does not exist is left out.
-        pub(super) fn watching(mut self, directories: &BTreeSet<PathBuf>) -> Option<Self> {
+        /// Watches exactly these files and directories; `None` if the kernel allows no more watches.
+        /// What does not exist is left out, but for the directory that a file would be in.
+        pub(super) fn watching(
+            mut self,
+            files: &BTreeSet<PathBuf>,
+            directories: &BTreeSet<PathBuf>,
+        ) -> Option<Self> {
+            let parents = files.iter().filter_map(|file| file.parent());
+            let all: BTreeSet<&Path> = parents
+                .chain(directories.iter().map(PathBuf::as_path))
+                .collect();
             let watches = std::mem::take(&mut self.watches);
-            let (kept, dropped): (BTreeMap<_, _>, BTreeMap<_, _>) = watches
-                .into_iter()
-                .partition(|(_, path)| directories.contains(path));
+            let (kept, dropped): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                watches.into_iter().partition(|(_, watched)| match watched {
+                    Watched::Directory(path) => all.contains(path.as_path()),
+                    Watched::File(path) => files.contains(path),
+                });
             for watch in dropped.into_keys() {
-                // Fails only if the directory is gone, and the watch with it.
-                let _gone: Result<(), Errno> = remove_watch(&self.descriptor, watch);
+                self.forget(watch);
             }
             self.watches = kept;
-            let flags = WatchFlags::MODIFY | WatchFlags::MOVED_TO | WatchFlags::CREATE;
-            for path in directories {
-                // Watched again even if it was: it may be another directory of that name now.
-                match add_watch(&self.descriptor, path, flags | WatchFlags::ONLYDIR) {
-                    Ok(watch) => {
-                        self.watches.insert(watch, path.clone());
-                    }
-                    Err(Errno::NOSPC | Errno::NOMEM) => return None,
-                    Err(_) => {}
-                }
+            for path in all {
+                self.add(Watched::Directory(path.to_owned())).ok()?;
+            }
+            for path in files {
+                self.add(Watched::File(path.clone())).ok()?;
             }
             Some(self)
+        }
+
+        /// Watches something again even if it was: another may have its name now.
+        fn add(&mut self, watched: Watched) -> Result<(), NoneLeft> {
+            let (path, flags) = match &watched {
+                Watched::Directory(path) => {
+                    let flags = WatchFlags::MOVED_TO | WatchFlags::CREATE;
+                    (path, flags | WatchFlags::ONLYDIR)
+                }
+                Watched::File(path) => (path, WatchFlags::MODIFY),
+            };
+            let watch = match add_watch(&self.descriptor, path, flags) {
+                Ok(watch) => watch,
+                Err(Errno::NOSPC | Errno::NOMEM) => return Err(NoneLeft),
+                Err(_) => return Ok(()),
+            };
+            let earlier = self
+                .watches
+                .iter()
+                .find(|(number, known)| **number != watch && **known == watched)
+                .map(|(number, _)| *number);
+            if let Some(earlier) = earlier {
+                self.watches.remove(&earlier);
+                self.forget(earlier);
+            }
+            self.watches.insert(watch, watched);
+            Ok(())
+        }
+
+        fn forget(&self, watch: i32) {
+            // Fails only if what was watched is gone, and the watch with it.
+            let _gone: Result<(), Errno> = remove_watch(&self.descriptor, watch);
         }
 
         pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
@@ -173,28 +216,41 @@ mod linux {
             let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 4096];
             let mut reader = Reader::new(self.descriptor.as_fd(), &mut buffer);
             let mut is_relevant = false;
+            let mut appeared = BTreeSet::new();
             loop {
                 let event = match reader.next() {
                     Ok(event) => event,
-                    Err(Errno::AGAIN) => return Ok(is_relevant),
+                    Err(Errno::AGAIN) => break,
                     Err(Errno::INTR) => continue,
                     Err(errno) => return Err(errno.into()),
                 };
                 let flags = event.events();
                 // Reports were lost: anything may have changed.
                 is_relevant |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
-                let (Some(directory), Some(name)) =
-                    (self.watches.get(&event.wd()), event.file_name())
-                else {
-                    continue;
-                };
-                let path = directory.join(OsStr::from_bytes(name.to_bytes()));
-                // SQLite creates and removes its log whenever a database is opened and closed.
-                let has_content = flags.intersects(ReadFlags::MODIFY | ReadFlags::MOVED_TO);
-                is_relevant |= has_content && files.contains(&path);
-                let is_new = flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
-                is_relevant |= is_new && directories.contains(directory);
+                match (self.watches.get(&event.wd()), event.file_name()) {
+                    (Some(Watched::File(_)), _) => {
+                        is_relevant |= flags.contains(ReadFlags::MODIFY);
+                    }
+                    (Some(Watched::Directory(directory)), Some(name)) => {
+                        let path = directory.join(OsStr::from_bytes(name.to_bytes()));
+                        is_relevant |= directories.contains(directory);
+                        if files.contains(&path) {
+                            is_relevant |= flags.contains(ReadFlags::MOVED_TO);
+                            appeared.insert(path);
+                        }
+                    }
+                    (Some(Watched::Directory(_)) | None, _) => {}
+                }
             }
+            for path in appeared {
+                // Watched before it is looked at: what is written in between is reported. Without a
+                // watch it counts as changed.
+                is_relevant |= self.add(Watched::File(path.clone())).is_err();
+                // SQLite creates and removes its log whenever a database is opened and closed; one
+                // without content tells nothing.
+                is_relevant |= hermes_fs::metadata(&path).is_ok_and(|meta| meta.len() > 0);
+            }
+            Ok(is_relevant)
         }
     }
 }
@@ -204,6 +260,8 @@ mod linux {
 mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
+
+    use std::path::Path;
 
     use pretty_assertions::assert_eq;
 
@@ -235,6 +293,24 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         std::fs::File::create(&file).unwrap();
         assert_eq!(watch.wait(&[], SHORT).unwrap(), WaitEnd::TimedOut);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn writes_to_other_files_beside_it_wake_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config.yaml");
+        let busy = directory.path().join("state.db-wal");
+        for path in [&file, &busy] {
+            std::fs::write(path, "1").unwrap();
+        }
+        let mut watch = watch(&[&file], &[]);
+        std::fs::write(&busy, "22").unwrap();
+        let descriptor = watch.kernel.as_ref().unwrap().descriptor();
+        let woken = first_readable(&[descriptor], Some(Duration::ZERO)).unwrap();
+        assert_eq!(woken, None);
+        std::fs::write(&file, "22").unwrap();
+        assert_eq!(watch.wait(&[], LONG).unwrap(), WaitEnd::Changed);
     }
 
     #[test]

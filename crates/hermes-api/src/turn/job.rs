@@ -163,7 +163,7 @@ impl Job {
             context: Arc::clone(&context),
         };
         context.ensure_home()?;
-        let mut store = SessionStore::open(&home)?;
+        let mut store = self.shared.store.take(&home)?;
         let earlier = order.entry.earlier.as_ref();
         let earlier = earlier.and_then(|earlier| Some((earlier, earlier.messages()?)));
         let session = match (&earlier, &order.history) {
@@ -194,7 +194,7 @@ impl Job {
             None => Progress::NotBegun,
         };
         let kept = self.conversation(&store, &session, stored.is_some(), terms)?;
-        drop(store);
+        self.shared.store.put(store);
         let ledger = &self.shared.ledger;
         ledger.begin(&home, &self.order.entry, session.as_str(), after)?;
         let start = match progress {

@@ -5,6 +5,7 @@ mod history;
 mod job;
 mod kept;
 mod lease;
+mod open_store;
 mod order;
 mod person;
 mod progress;

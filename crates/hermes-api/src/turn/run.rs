@@ -9,6 +9,7 @@ use super::control::{StopCause, TurnControl};
 use super::job::Job;
 use super::kept::{KeptConversation, KeptConversations};
 use super::lease::{Lease, Leases};
+use super::open_store::OpenStore;
 use super::order::{TurnOrder, TurnSink};
 use super::running::{RunningPlace, RunningTurn, Shared};
 use super::silence::{Pulse, watch};
@@ -47,6 +48,7 @@ impl Turns {
                 ledger,
                 leases: Leases::default(),
                 kept: KeptConversations::new(settings.cache_bytes),
+                store: OpenStore::default(),
                 running: Mutex::default(),
                 over: Condvar::new(),
                 last: AtomicU64::new(0),
@@ -261,6 +263,7 @@ impl Turns {
             running = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(running);
+        self.shared.store.close();
         for kept in self.shared.kept.take_all() {
             kept.close();
         }

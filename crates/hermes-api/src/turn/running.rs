@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::control::TurnControl;
 use super::kept::KeptConversations;
 use super::lease::Leases;
+use super::open_store::OpenStore;
 use crate::host::ApiHost;
 use crate::ledger::TurnLedger;
 use crate::metrics::Metrics;
@@ -21,6 +22,7 @@ pub(super) struct Shared {
     pub(super) ledger: Arc<TurnLedger>,
     pub(super) leases: Leases,
     pub(super) kept: KeptConversations,
+    pub(super) store: OpenStore,
     pub(super) running: Mutex<HashMap<u64, RunningTurn>>,
     /// Told whenever a turn is over.
     pub(super) over: Condvar,
