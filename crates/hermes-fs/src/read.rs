@@ -111,7 +111,11 @@ pub fn exists_no_follow(path: &Path) -> bool {
 /// Absolute path without links.
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn canonicalize(path: &Path) -> Result<PathBuf> {
-    std::fs::canonicalize(path).map_err(Error::io("resolve", path))
+    let failed = |source| Error::io("resolve", path)(source);
+    // The C library asks about every part of a path before it finds that the last is not there, which
+    // is what most callers hear.
+    std::fs::metadata(path).map_err(failed)?;
+    std::fs::canonicalize(path).map_err(failed)
 }
 
 /// Target of a symbolic link, as written in it.

@@ -6,7 +6,7 @@
 //! interpreters are only looked at, never started.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -150,11 +150,11 @@ fn project(cwd: &Path, home: &Path) -> Option<PathBuf> {
 
 /// The first on the path that lies in none of these: behind one that does the user's own may follow.
 fn first_on_path(name: &str, path: Option<&OsStr>, refused: &[PathBuf]) -> Option<PathBuf> {
-    let directories = std::env::split_paths(path?)
-        .filter(|dir| dir.is_absolute() && !lies_in(&dir.join(name), refused));
-    // Directories came out of a path, so they can be put into one again.
-    let path: OsString = std::env::join_paths(directories).ok()?;
-    find_on_path(OsStr::new(name), Some(&path))
+    std::env::split_paths(path?)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(name))
+        // Most directories have none, and where one lies takes longer to find out.
+        .find(|found| find_on_path(found.as_os_str(), None).is_some() && !lies_in(found, refused))
 }
 
 fn executable_since(path: &Path) -> Option<SystemTime> {
