@@ -2,11 +2,16 @@
 //! reported once, and again when it can.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use hermes_supervise::{GatewayState, PidRecord, StateFile};
 use serde_json::{Value, json};
 
 use crate::health::HealthBoard;
+
+/// Turns come and go many times a second, and each write waits for the disk: a mere count of them is
+/// written after this time at the earliest.
+const COUNT_PAUSE: Duration = Duration::from_millis(250);
 
 /// What this gateway says of itself.
 #[derive(Debug)]
@@ -15,8 +20,15 @@ pub(crate) struct ActiveState {
     record: PidRecord,
     state: GatewayState,
     /// What was written last, without what changes every time.
-    written: Option<Value>,
+    written: Option<Written>,
     has_failed: bool,
+}
+
+#[derive(Debug)]
+struct Written {
+    state: Value,
+    active: usize,
+    at: Instant,
 }
 
 impl ActiveState {
@@ -41,13 +53,20 @@ impl ActiveState {
         self.state = state;
     }
 
-    /// Writes how the gateway and its services are, if that has changed.
-    pub(crate) fn write(&mut self, health: &HealthBoard, supervised: bool) {
+    /// Writes how the gateway and its services are, if that has changed. Gives when to call it again
+    /// for what was put off.
+    pub(crate) fn write(&mut self, health: &HealthBoard, supervised: bool) -> Option<Duration> {
         let (services, platforms) = (health.to_json(), health.platforms());
         let active = health.active();
-        let now = json!([self.state.name(), services, platforms, active, supervised]);
-        if self.written.as_ref() == Some(&now) {
-            return;
+        let state = json!([self.state.name(), services, platforms, supervised]);
+        if let Some(written) = self.written.as_ref().filter(|one| one.state == state) {
+            let pause = COUNT_PAUSE.saturating_sub(written.at.elapsed());
+            if written.active == active {
+                return None;
+            }
+            if !pause.is_zero() {
+                return Some(pause);
+            }
         }
         let outcome = self.file.update(
             &self.record,
@@ -60,8 +79,10 @@ impl ActiveState {
             ],
         );
         if self.note(outcome) {
-            self.written = Some(now);
+            let at = Instant::now();
+            self.written = Some(Written { state, active, at });
         }
+        None
     }
 
     /// Writes the last word of the gateway.

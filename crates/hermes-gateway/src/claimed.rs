@@ -43,9 +43,9 @@ pub(crate) struct Claimed {
 }
 
 impl Claimed {
-    pub(crate) fn write_state(&mut self) {
+    pub(crate) fn write_state(&mut self) -> Option<Duration> {
         let supervised = self.is_supervised;
-        self.state.write(&self.health, supervised);
+        self.state.write(&self.health, supervised)
     }
 
     /// Attends to signals, notes and the files of the home until there is a cause to end.
@@ -60,7 +60,7 @@ impl Claimed {
             watch.watch(files.into_iter().collect(), [].into());
             self.health.changed().clear();
             self.follow_drain_request(request.is_active(), supervisor);
-            self.write_state();
+            let put_off = self.write_state();
             if let Some(own) = &self.identity
                 && stop_note.take(&self.home, own)
             {
@@ -77,6 +77,7 @@ impl Claimed {
                 return Cause::of_signal(signal, &self.home, self.identity.as_ref());
             }
             let mut limit = rounds.next();
+            limit = put_off.map_or(limit, |put_off| limit.min(put_off));
             if self.state.state() == GatewayState::Draining {
                 limit = limit.min(DRAIN_LOOK);
             }
