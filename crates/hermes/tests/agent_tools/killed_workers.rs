@@ -149,7 +149,8 @@ fn call_ids(messages: &[Value]) -> Result<Vec<String>, String> {
 struct Attempt {
     card: String,
     run: i64,
-    pid: Pid,
+    /// `None` if the worker had ended before it was looked for.
+    pid: Option<Pid>,
 }
 
 /// What a question told of the past, and whether a person asked it: all that is looked at of it, so
@@ -217,7 +218,7 @@ impl Floor {
         cards
             .map(|spawned| {
                 let card = spawned["task_id"].as_str().unwrap().to_owned();
-                let (run, pid): (i64, i32) = self
+                let (run, pid): (i64, Option<i32>) = self
                     .board()
                     .query_row(
                         "SELECT id, worker_pid FROM task_runs WHERE task_id = ? \
@@ -226,7 +227,7 @@ impl Floor {
                         |row| Ok((row.get(0)?, row.get(1)?)),
                     )
                     .unwrap();
-                let pid = Pid::from_raw(pid).unwrap();
+                let pid = pid.and_then(Pid::from_raw);
                 Attempt { card, run, pid }
             })
             .collect()
@@ -376,8 +377,9 @@ fn killed_a_hundred_times_every_card_is_done_and_nothing_is_lost() {
                 scope.spawn(move || {
                     std::thread::sleep(moment);
                     // Gone already, perhaps; its record tells.
-                    let sent = kill_process(attempt.pid, Signal::KILL);
-                    while sent.is_ok() && is_alive(attempt.pid) {
+                    let Some(pid) = attempt.pid else { return };
+                    let sent = kill_process(pid, Signal::KILL);
+                    while sent.is_ok() && is_alive(pid) {
                         in_time();
                         std::thread::sleep(Duration::from_millis(1));
                     }
