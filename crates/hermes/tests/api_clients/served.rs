@@ -145,6 +145,8 @@ fn answer(request: &ReceivedRequest) -> ScriptedAnswer {
         text if text.starts_with("count") => {
             ScriptedAnswer::call("terminal", &json!({"command": "echo server-$((6*7))"}))
         }
+        // An answer without a word would be none.
+        text if !text.chars().any(char::is_alphanumeric) => ScriptedAnswer::text("I see."),
         text => ScriptedAnswer::text(text),
     }
 }
