@@ -1,7 +1,7 @@
 //! One connection to the sessions that stays open between turns.
 //!
 //! The last connection that closes folds SQLite's log into the database and removes it, and the next
-//! turn would begin it anew: with the disk's help, both of them.
+//! turn would begin it anew, each with a wait for the disk. Closed when nobody has asked for a while.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;

@@ -226,6 +226,10 @@ impl Turns {
 
     /// Ends conversations that nobody has continued for long.
     pub(crate) fn sweep(&self) {
+        // While one connection is open SQLite closes no descriptor of the others.
+        if self.active() == 0 {
+            self.shared.store.close();
+        }
         end_all(self.shared.kept.take_stale());
     }
 
