@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::client::{Api, read_chat};
@@ -126,10 +127,8 @@ fn live(gateway: &mut ServedGateway, ledger: &Ledger, kill: usize, life: Duratio
 }
 
 fn kill_now(pid: u32) {
-    let status = std::process::Command::new("kill")
-        .args(["-KILL", &pid.to_string()])
-        .status();
-    assert!(status.unwrap().success(), "kill -KILL {pid}");
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
 }
 
 fn begin_run(api: &Api, ledger: &Ledger, kill: usize, calls: bool) {

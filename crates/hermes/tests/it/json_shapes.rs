@@ -177,7 +177,9 @@ fn diagnoses() {
             "gateway",
             "gateways",
             "boards",
-            "cron_jobs"
+            "cron_jobs",
+            "scheduler",
+            "api_server"
         ]
     );
     assert_eq!(

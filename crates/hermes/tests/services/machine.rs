@@ -34,7 +34,7 @@ impl Machine {
             "--security-opt=apparmor=unconfined",
             // The systemd of a user needs to see its own control group.
             "--cgroupns=host",
-            "--volume=/sys/fs/cgroup:/sys/fs/cgroup:rw",
+            control_groups(),
             "--tmpfs=/run",
             "--tmpfs=/run/lock",
             "--tmpfs=/tmp:exec",
@@ -102,6 +102,16 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         RealEngine::Docker.remove(&self.id);
+    }
+}
+
+/// The control groups of the machine around it. In the older kind the directory of all hierarchies is
+/// not for it to add to: others would take what it leaves there for theirs.
+fn control_groups() -> &'static str {
+    if std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
+        "--volume=/sys/fs/cgroup:/sys/fs/cgroup:rw"
+    } else {
+        "--volume=/sys/fs/cgroup:/sys/fs/cgroup:ro"
     }
 }
 
