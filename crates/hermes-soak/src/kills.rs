@@ -224,8 +224,12 @@ fn report(gateway: &ServedGateway, ledger: Ledger, kills: usize) -> KillReport {
     let mut faults = ledger.faults.into_inner().unwrap();
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for run in &runs {
-        // An unknown one is a fault already.
+        // One that was never known is a fault already. One whose end was seen may have been forgotten
+        // since; what it said cannot be looked at any more, and the report tells how many those are.
         let Ok(status) = runs::status(&api, &run.id) else {
+            *ends
+                .entry("not to be read any more".to_owned())
+                .or_default() += 1;
             continue;
         };
         let end = status["status"].as_str().unwrap_or_default().to_owned();

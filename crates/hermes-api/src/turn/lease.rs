@@ -13,12 +13,12 @@ const MOST_WAITING: usize = 64;
 /// The sessions that have a turn now.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    sessions: Mutex<HashMap<String, Weak<Place>>>,
+    sessions: Mutex<HashMap<String, Weak<SessionQueue>>>,
 }
 
 /// A session and who waits for it.
 #[derive(Debug)]
-struct Place {
+struct SessionQueue {
     turn: Arc<Semaphore>,
 }
 
@@ -26,7 +26,7 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct Lease {
     _turn: OwnedSemaphorePermit,
-    _place: Arc<Place>,
+    _place: Arc<SessionQueue>,
 }
 
 impl Leases {
@@ -51,7 +51,7 @@ impl Leases {
         })
     }
 
-    fn place(&self, session: &str) -> Result<Arc<Place>, ApiError> {
+    fn place(&self, session: &str) -> Result<Arc<SessionQueue>, ApiError> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         match sessions.get(session).and_then(Weak::upgrade) {
             // The holder and every waiter have one reference each.
@@ -62,7 +62,7 @@ impl Leases {
             Some(place) => Ok(place),
             None => {
                 sessions.retain(|_, place| place.strong_count() > 0);
-                let place = Arc::new(Place {
+                let place = Arc::new(SessionQueue {
                     turn: Arc::new(Semaphore::new(1)),
                 });
                 sessions.insert(session.to_owned(), Arc::downgrade(&place));
