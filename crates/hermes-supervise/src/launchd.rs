@@ -149,3 +149,7 @@ impl ServiceManager for Launchd {
         self.is_loaded()
     }
 }
+
+#[cfg(test)]
+#[path = "launchd_tests.rs"]
+mod tests;

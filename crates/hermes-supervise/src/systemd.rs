@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::account::Account;
 use crate::definition::GatewayDefinition;
 use crate::manager::{Caller, Definition, ManagerError, ServiceManager, Tool};
-use crate::systemd_unit::{account_of, is_current, is_of_python, unit};
+use crate::systemd_unit::{account_of, is_current, is_of_python, runs_a_gateway, unit};
 
 /// How long systemd may take for anything but a stop.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -18,6 +18,10 @@ const BUS_LIMIT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Largest unit that is read.
 const UNIT_LIMIT: u64 = 1 << 20;
+/// What the unit of the one gateway was called at first.
+const LEGACY: &str = "hermes.service";
+/// How long such a unit may take to stop.
+const LEGACY_STOP_LIMIT: Duration = Duration::from_secs(90);
 /// States in which systemd serves.
 const SERVING: &[&str] = &["running", "degraded", "starting", "initializing"];
 
@@ -29,11 +33,18 @@ pub enum SystemdScope {
     System(Account),
 }
 
+/// Which systemd is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Instance {
+    User,
+    System,
+}
+
 /// The service of one gateway.
 #[derive(Debug)]
 pub struct Systemd {
     caller: Caller,
-    scope: SystemdScope,
+    instance: Instance,
     name: String,
     file: PathBuf,
     text: String,
@@ -60,23 +71,48 @@ impl Systemd {
 
     /// The service of a gateway; `None` if the machine has no `systemctl`.
     pub fn new(caller: Caller, gateway: &GatewayDefinition, scope: SystemdScope) -> Option<Self> {
-        let systemctl = caller.tool("systemctl")?;
         let name = format!("{}.service", gateway.named("hermes-gateway"));
-        let (file, account) = match &scope {
-            SystemdScope::User => (user_units(&caller).join(&name), None),
-            SystemdScope::System(account) => (system_units(&caller).join(&name), Some(account)),
+        let (instance, account) = match &scope {
+            SystemdScope::User => (Instance::User, None),
+            SystemdScope::System(account) => (Instance::System, Some(account)),
         };
-        let systemctl = match scope {
-            SystemdScope::User => reach_user_bus(systemctl, &caller),
-            SystemdScope::System(_) => systemctl,
-        };
-        Some(Self {
+        Self::unit_of(caller, instance, name).map(|found| Self {
             text: unit(gateway, account),
             stop_limit: gateway.stop_limit() + STOP_MARGIN,
+            ..found
+        })
+    }
+
+    /// The gateways' units of installations from before they were called `hermes-gateway`. Units of
+    /// that name that run something else are somebody else's.
+    pub fn legacy_units(caller: &Caller) -> Vec<Self> {
+        [Instance::User, Instance::System]
+            .into_iter()
+            .filter_map(|instance| Self::unit_of(caller.clone(), instance, LEGACY.to_owned()))
+            .filter(|found| {
+                let unit = hermes_fs::read_capped(&found.file, UNIT_LIMIT);
+                unit.is_ok_and(|unit| runs_a_gateway(&String::from_utf8_lossy(&unit)))
+            })
+            .collect()
+    }
+
+    /// A unit by its name, whatever stands in it; `None` if the machine has no `systemctl`.
+    fn unit_of(caller: Caller, instance: Instance, name: String) -> Option<Self> {
+        let systemctl = caller.tool("systemctl")?;
+        let (file, systemctl) = match instance {
+            Instance::User => (
+                user_units(&caller).join(&name),
+                reach_user_bus(systemctl, &caller),
+            ),
+            Instance::System => (system_units(&caller).join(&name), systemctl),
+        };
+        Some(Self {
             caller,
-            scope,
+            instance,
             name,
             file,
+            text: String::new(),
+            stop_limit: LEGACY_STOP_LIMIT,
             systemctl,
         })
     }
@@ -101,9 +137,9 @@ impl Systemd {
     }
 
     fn words<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
-        let scope = match self.scope {
-            SystemdScope::User => "--user",
-            SystemdScope::System(_) => "--system",
+        let scope = match self.instance {
+            Instance::User => "--user",
+            Instance::System => "--system",
         };
         [scope].into_iter().chain(words.iter().copied()).collect()
     }
@@ -115,12 +151,12 @@ impl Systemd {
 
     /// Whether systemd can be told anything.
     fn check(&self) -> Result<(), ManagerError> {
-        match self.scope {
-            SystemdScope::User => self.wait_for_bus(),
-            SystemdScope::System(_) if self.caller.uid != 0 => {
+        match self.instance {
+            Instance::User => self.wait_for_bus(),
+            Instance::System if self.caller.uid != 0 => {
                 Err(ManagerError::NeedsRoot("a service of the system"))
             }
-            SystemdScope::System(_) => Ok(()),
+            Instance::System => Ok(()),
         }
     }
 
@@ -154,16 +190,16 @@ impl Systemd {
 
 impl ServiceManager for Systemd {
     fn label(&self) -> &'static str {
-        match self.scope {
-            SystemdScope::User => "systemd (user)",
-            SystemdScope::System(_) => "systemd (system)",
+        match self.instance {
+            Instance::User => "systemd (user)",
+            Instance::System => "systemd (system)",
         }
     }
 
     fn scope(&self) -> &'static str {
-        match self.scope {
-            SystemdScope::User => "user",
-            SystemdScope::System(_) => "system",
+        match self.instance {
+            Instance::User => "user",
+            Instance::System => "system",
         }
     }
 
@@ -195,7 +231,7 @@ impl ServiceManager for Systemd {
         let mut notes = Vec::new();
         if enable {
             self.demand(&["enable", &self.name], LIMIT)?;
-            if self.scope == SystemdScope::User
+            if self.instance == Instance::User
                 && let Err(error) = self.linger()
             {
                 notes.push(format!(
@@ -225,7 +261,7 @@ impl ServiceManager for Systemd {
     }
 
     fn is_active(&self) -> Result<bool, ManagerError> {
-        if self.scope == SystemdScope::User && !has_bus(&runtime_directory(&self.caller)) {
+        if self.instance == Instance::User && !has_bus(&runtime_directory(&self.caller)) {
             return Ok(false);
         }
         let words = self.words(&["is-active", &self.name]);

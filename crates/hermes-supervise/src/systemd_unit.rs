@@ -116,6 +116,24 @@ pub(crate) fn is_of_python(unit: &str) -> bool {
     })
 }
 
+/// Whether a unit runs a gateway of this program or of the Python runtime.
+pub(crate) fn runs_a_gateway(unit: &str) -> bool {
+    unit.lines()
+        .filter_map(|line| line.trim_start().strip_prefix("ExecStart="))
+        .any(|command| {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let is_program = |word: &str| {
+                let word = word.trim_start_matches(['-', '@', ':', '+', '!', '"']);
+                ["hermes", "hermes_cli/main.py", "hermes_cli.main"]
+                    .iter()
+                    .any(|program| word == *program || word.ends_with(&format!("/{program}")))
+            };
+            let calls =
+                |pair: &[&str]| is_program(pair[0].trim_end_matches('"')) && pair[1] == "gateway";
+            words.windows(2).any(calls) || words.iter().any(|word| word.ends_with("gateway/run.py"))
+        })
+}
+
 /// The account that a unit of the system runs as.
 pub(crate) fn account_of(unit: &str) -> Option<String> {
     let name = unit

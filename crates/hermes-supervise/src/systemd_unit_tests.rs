@@ -127,3 +127,25 @@ fn units_of_the_python_runtime_are_known() {
     assert!(is_of_python(interpreter));
     assert!(is_of_python(environment));
 }
+
+#[test]
+fn only_units_that_run_a_gateway_are_taken_for_one() {
+    for command in [
+        "/home/joe/venv/bin/python -m hermes_cli.main gateway run --replace",
+        "/usr/bin/python3 /home/joe/hermes-agent/hermes_cli/main.py gateway run",
+        "/usr/bin/python3 gateway/run.py",
+        "-/usr/local/bin/hermes gateway run",
+        "\"/home/joe/bin/hermes\" gateway run",
+    ] {
+        let unit = format!("[Service]\n ExecStart={command}\n");
+        assert!(runs_a_gateway(&unit), "{command}");
+    }
+    for unit in [
+        "[Service]\nExecStart=/usr/bin/hermes-mail --serve\n",
+        "[Service]\nExecStart=/usr/bin/hermes serve gateway\n",
+        "[Unit]\nDescription=hermes gateway\n[Service]\nExecStart=/usr/bin/true\n",
+        "",
+    ] {
+        assert!(!runs_a_gateway(unit), "{unit}");
+    }
+}

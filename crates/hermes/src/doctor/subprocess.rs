@@ -223,9 +223,14 @@ fn units(context: &Context, builder: &EnvironmentBuilder, report: &mut Report) {
             };
             if is_ours && entry.kind == hermes_fs::Kind::File && sets_it() {
                 let path = context.display(&entry.path);
+                let hint = if entry.name == "hermes.service" {
+                    "an early installation left it; `hermes gateway migrate-legacy` removes it"
+                } else {
+                    "it was written by the Python runtime; `hermes gateway install` replaces it"
+                };
                 report
                     .warning("unit", format!("{path} sets VIRTUAL_ENV"))
-                    .hint("it was written by the Python runtime; `hermes gateway install` replaces it");
+                    .hint(hint);
             }
         }
     }

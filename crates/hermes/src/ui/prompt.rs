@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Read};
 
 use super::Printer;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 
 /// Longest answer read.
 const MAX_ANSWER: u64 = 4096;
@@ -33,4 +33,19 @@ pub(crate) fn confirm(printer: Printer, question: &str) -> Result<Option<bool>> 
     Ok(Some(answer.is_some_and(|a| {
         ["y", "yes"].iter().any(|yes| a.eq_ignore_ascii_case(yes))
     })))
+}
+
+/// Asks before something is lost. Without a terminal nobody can be asked, and `--yes` must say it.
+pub(crate) fn must_confirm(printer: Printer, yes: bool, question: &str) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    match confirm(printer, question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::cancelled()),
+        None => Err(CommandError::user(
+            "nothing was done: there is no terminal to ask for confirmation",
+        )
+        .hint("add --yes to continue without confirmation")),
+    }
 }

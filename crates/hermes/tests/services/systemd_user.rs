@@ -141,3 +141,98 @@ fn a_start_that_cannot_succeed_is_reported_with_its_reason() {
     let restarts = format!("{BUS} systemctl --user show -P NRestarts hermes-gateway");
     assert_eq!(machine.joe(&restarts), "0");
 }
+
+#[test]
+fn a_unit_that_is_outdated_is_told_and_brought_up_to_date_by_a_start() {
+    let machine = Machine::boot();
+    machine.joe("hermes gateway install --no-start-now --start-now");
+    assert_eq!(is_active(&machine), "active");
+    let file = "~/.config/systemd/user/hermes-gateway.service";
+    machine.joe(&format!("sed -i s/RestartSec=5/RestartSec=99/ {file}"));
+    let status = machine.joe("hermes gateway status");
+    assert!(status.contains("(outdated; "), "{status}");
+
+    machine.joe("hermes gateway restart");
+    let unit = machine.joe(&format!("cat {file}"));
+    assert!(unit.contains("RestartSec=5\n"), "{unit}");
+    let status = machine.joe("hermes gateway status");
+    assert!(!status.contains("outdated"), "{status}");
+    // systemd goes by the new text, too.
+    let pause = format!("{BUS} systemctl --user show -P RestartUSec hermes-gateway");
+    assert_eq!(machine.joe(&pause), "5s");
+}
+
+#[test]
+fn services_of_the_account_and_of_the_system_are_told_apart() {
+    let machine = Machine::boot();
+    machine.joe("hermes gateway install --no-start-now");
+    let both = machine.run(
+        "root",
+        "hermes gateway install --system --run-as-user joe --no-start-now",
+    );
+    assert_eq!(both.code, 0, "{both:?}");
+    machine.root("test -f /etc/systemd/system/hermes-gateway.service");
+    let again = machine.run("joe", "hermes gateway install --no-start-now");
+    assert!(
+        again
+            .stderr
+            .contains("services of your account and of the system"),
+        "{again:?}"
+    );
+    // Without a word the service of the account is meant.
+    machine.joe("hermes gateway uninstall");
+    machine.joe("test ! -e ~/.config/systemd/user/hermes-gateway.service");
+    machine.root("test -f /etc/systemd/system/hermes-gateway.service");
+    // Then the one that is left, which only root may remove.
+    let refused = machine.run("joe", "hermes gateway uninstall");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("needs root"), "{refused:?}");
+    machine.root("hermes gateway uninstall --system");
+    machine.root("test ! -e /etc/systemd/system/hermes-gateway.service");
+}
+
+#[test]
+fn the_service_of_an_early_installation_is_removed_and_nobody_elses() {
+    let machine = Machine::boot();
+    let none = machine.joe("hermes gateway migrate-legacy");
+    assert!(none.contains("There is no service"), "{none}");
+    machine.joe(
+        "mkdir -p ~/.config/systemd/user && cat > ~/.config/systemd/user/hermes.service <<'END'\n\
+         [Service]\n\
+         ExecStart=/bin/sh -c 'exec sleep 1000 # /usr/bin/hermes gateway run'\n\
+         Environment=\"VIRTUAL_ENV=/home/joe/hermes-agent/venv\"\n\
+         [Install]\n\
+         WantedBy=default.target\n\
+         END",
+    );
+    machine.joe(&format!("{BUS} systemctl --user enable --now hermes"));
+    // The system's is somebody else's mail program.
+    machine.root(
+        "printf '[Service]\\nExecStart=/usr/bin/hermes-mail\\n' > /etc/systemd/system/hermes.service",
+    );
+    let doctor = machine.run("joe", "hermes doctor");
+    assert!(
+        doctor.stdout.contains("hermes gateway migrate-legacy"),
+        "{doctor:?}"
+    );
+    let install = machine.run("joe", "hermes gateway install --no-start-now");
+    assert!(install.stderr.contains("migrate-legacy"), "{install:?}");
+
+    let shown = machine.joe("hermes gateway migrate-legacy --dry-run");
+    assert!(
+        shown.contains("~/.config/systemd/user/hermes.service (systemd (user))"),
+        "{shown}"
+    );
+    assert!(!shown.contains("/etc/systemd"), "{shown}");
+    let unasked = machine.run("joe", "hermes gateway migrate-legacy");
+    assert_eq!(unasked.code, 1, "{unasked:?}");
+    assert!(unasked.stderr.contains("--yes"), "{unasked:?}");
+    machine.joe("test -e ~/.config/systemd/user/hermes.service");
+
+    let done = machine.joe("hermes gateway migrate-legacy --yes");
+    assert!(done.contains("✓ Removed"), "{done}");
+    machine.joe("test ! -e ~/.config/systemd/user/hermes.service");
+    let active = format!("{BUS} systemctl --user is-active hermes");
+    assert_eq!(machine.run("joe", &active).stdout, "inactive");
+    machine.root("test -e /etc/systemd/system/hermes.service");
+}

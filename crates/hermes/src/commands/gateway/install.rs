@@ -1,8 +1,8 @@
 //! `hermes gateway install` and `uninstall`.
 
-use hermes_supervise::{Definition, DesiredState, StateFile};
+use hermes_supervise::{Definition, DesiredState, StateFile, Systemd};
 
-use super::service::{GatewayService, ScopeArgs, failure};
+use super::service::{GatewayService, ScopeArgs, caller, failure};
 use super::supervised::{Before, await_started};
 use super::{named, started};
 use crate::context::Context;
@@ -70,6 +70,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         context.note(
             "Note: there are services of your account and of the system for this profile; \
              `hermes gateway uninstall` removes one of them.",
+        )?;
+    }
+    if !cfg!(target_os = "macos") && !Systemd::legacy_units(&caller(context)).is_empty() {
+        context.note(
+            "Note: an early installation left a service that would fight with this one; \
+             `hermes gateway migrate-legacy` removes it.",
         )?;
     }
     if args.no_start_now && !args.start_now {

@@ -4,6 +4,7 @@ mod api_service;
 mod detached;
 mod install;
 mod list;
+mod migrate_legacy;
 mod restart;
 mod run;
 pub(crate) mod service;
@@ -33,6 +34,8 @@ verbs! { Context;
     Install(install::Args) => install::run,
     /// Stop the service and remove it
     Uninstall(install::UninstallArgs) => install::uninstall,
+    /// Remove the `hermes.service` that early installations of the Python runtime left
+    MigrateLegacy(migrate_legacy::Args) => migrate_legacy::run,
     /// List the gateways of all profiles
     List(list::Args) => list::run,
 }

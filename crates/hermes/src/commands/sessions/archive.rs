@@ -4,10 +4,10 @@ use hermes_session::{SessionFilter, SessionStore};
 
 use super::filters::Filters;
 use super::prune::shown;
-use super::{must_confirm, named, to_change};
+use super::{named, to_change};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::counted;
+use crate::ui::{counted, must_confirm};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -97,7 +97,7 @@ fn archive_chosen(
     if chosen.is_empty() {
         return context.line("No sessions to archive");
     }
-    must_confirm(context, args.yes, &format!("Archive {what}?"))?;
+    must_confirm(context.printer, args.yes, &format!("Archive {what}?"))?;
     let archived = store.archive_matching(&filter)?;
     let what = counted(archived.len(), "session");
     context.line(format!("Archived {what}"))

@@ -1,9 +1,9 @@
 //! `hermes sessions delete`.
 
-use super::{SHOWN_TITLE, must_confirm, named, to_change};
+use super::{SHOWN_TITLE, named, to_change};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{counted, one_line};
+use crate::ui::{counted, must_confirm, one_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         None => id.to_string(),
     };
     let question = format!("Permanently delete session {shown} and all its messages?");
-    must_confirm(context, args.yes, &question)?;
+    must_confirm(context.printer, args.yes, &question)?;
     let removed = store.delete_session(&id)?;
     context.line(format!("Deleted session {shown}"))?;
     if removed.len() > 1 {

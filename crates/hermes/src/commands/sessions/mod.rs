@@ -25,8 +25,8 @@ use hermes_session::{SessionId, SessionStore};
 
 use super::{exit, help};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
-use crate::ui::{confirm, one_line, visible};
+use crate::error::Result;
+use crate::ui::{one_line, visible};
 
 /// Titles that a message shows.
 const SHOWN_TITLE: usize = 60;
@@ -105,19 +105,4 @@ pub(in crate::commands) fn transcript(
     let session = export::redacted(store.export(&id)?, &context.redactor());
     let text = export_formats::Format::Markdown.session(&session, None);
     Ok(visible(&text))
-}
-
-/// Asks before something is lost. Without a terminal nobody can be asked, and `--yes` must say it.
-fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
-    if yes {
-        return Ok(());
-    }
-    match confirm(context.printer, question)? {
-        Some(true) => Ok(()),
-        Some(false) => Err(CommandError::cancelled()),
-        None => Err(CommandError::user(
-            "nothing was done: there is no terminal to ask for confirmation",
-        )
-        .hint("add --yes to continue without confirmation")),
-    }
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::filters::Filters;
 use super::times::minute;
-use super::{SHOWN_TITLE, must_confirm, to_change, to_read};
+use super::{SHOWN_TITLE, to_change, to_read};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Table, counted, one_line};
+use crate::ui::{Table, counted, must_confirm, one_line};
 
 /// Days after which sessions go if nothing else is said.
 const DEFAULT_DAYS: f64 = 90.0;
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         "Permanently delete {} with all messages?",
         counted(chosen.len(), "session")
     );
-    must_confirm(context, args.yes, &question)?;
+    must_confirm(context.printer, args.yes, &question)?;
     let removed = match to_change(context)? {
         Some(mut store) => store.prune(&filter)?,
         None => Vec::new(),
