@@ -222,6 +222,7 @@ impl Agent {
         if self.new.is_none() {
             self.store
                 .end_session(&self.session, SessionEndReason::AgentClose)?;
+            self.tell_final();
         }
         Ok(())
     }
@@ -232,13 +233,14 @@ impl Agent {
         (!notices.is_empty()).then(|| notices.join("\n\n"))
     }
 
-    /// Stores the session row, if there is none yet.
-    pub(crate) fn ensure_session(&mut self) -> Result<()> {
-        if let Some(new) = &self.new {
-            self.store.create_session(new)?;
-            self.new = None;
-        }
-        Ok(())
+    /// Stores the session row, if there is none yet; whether there was none.
+    pub(crate) fn ensure_session(&mut self) -> Result<bool> {
+        let Some(new) = &self.new else {
+            return Ok(false);
+        };
+        self.store.create_session(new)?;
+        self.new = None;
+        Ok(true)
     }
 
     /// The fields of the session row, while it is not stored.

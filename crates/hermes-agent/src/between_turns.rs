@@ -62,6 +62,7 @@ impl Agent {
         if self.is_stored() {
             self.store
                 .end_session(&self.session, SessionEndReason::NewSession)?;
+            self.tell_final();
         }
         self.context.conversation.session_id = Some(id.to_string());
         self.context.conversation.todos = Arc::new(TodoList::default());
@@ -72,6 +73,7 @@ impl Agent {
         self.compaction = CompactionState::default();
         self.system = Arc::from(system_prompt);
         self.begin_as(id, new, system_prompt);
+        self.tell_reset();
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_config::Config;
+use hermes_hooks::{HookEvent, Occasion};
 use hermes_proc::{Wake, wait_for_any};
 use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
 use hermes_session::{NewSession, SessionId, SessionStore};
@@ -81,8 +82,7 @@ pub struct SubAgentRunner {
 }
 
 impl SubAgentRunner {
-    fn run(&self, job: &ChildJob, context: &CallContext) -> Result<TurnResult> {
-        let id = SessionId::generate();
+    fn run(&self, id: SessionId, job: &ChildJob, context: &CallContext) -> Result<TurnResult> {
         // A fallback of the child must not change the route of its parent and siblings, but it starts
         // at their current route.
         let provider = self.provider.branch();
@@ -91,6 +91,7 @@ impl SubAgentRunner {
         own.conversation = ToolConversation {
             session_id: Some(id.to_string()),
             judge: context.conversation.judge.clone(),
+            hooks: context.conversation.hooks.clone(),
             ..ToolConversation::default()
         };
         if job.may_delegate && self.limits.depth > 1 {
@@ -139,6 +140,31 @@ impl SubAgentRunner {
     }
 }
 
+impl SubAgentRunner {
+    /// Lets hooks know that a sub-agent has ended.
+    fn tell_end(&self, id: &SessionId, result: &ChildResult, context: &CallContext) {
+        let event = HookEvent::SubagentStop;
+        let hooks = context.conversation.hooks.as_ref();
+        let Some(hooks) = hooks.filter(|hooks| hooks.has(event)) else {
+            return;
+        };
+        hooks.tell(&Occasion {
+            event,
+            tool: None,
+            session: self.parent.as_str(),
+            cwd: &context.session.cwd(),
+            extra: hooks.with_platform(json!({
+                "child_session_id": id.as_str(),
+                "child_role": null,
+                "child_summary": result.summary,
+                "child_status": result.status,
+                "duration_ms": u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
+            })),
+            interrupt: Some(&context.interrupt),
+        });
+    }
+}
+
 impl ChildRunner for SubAgentRunner {
     fn run_child(&self, job: &ChildJob, context: &CallContext) -> ChildResult {
         let begun = Instant::now();
@@ -157,19 +183,22 @@ impl ChildRunner for SubAgentRunner {
             interrupt: Arc::clone(&interrupt),
             ..context.clone()
         };
+        let id = SessionId::generate();
         let timeout = self.limits.timeout;
         let (result, timed_out) = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| watch(&context.interrupt, &finished, timeout, &interrupt));
             // Also after a panic: the watcher waits for the end.
-            let result = hermes_telemetry::contained(|| self.run(job, &own));
+            let result = hermes_telemetry::contained(|| self.run(id.clone(), job, &own));
             finished.raise();
             (result, watcher.join().unwrap_or(false))
         });
-        match result {
+        let result = match result {
             Ok(Ok(result)) => child_result(result, timed_out, begun),
             Ok(Err(error)) => failed(error.to_string()),
             Err(_) => failed("internal error; see the log".to_owned()),
-        }
+        };
+        self.tell_end(&id, &result, context);
+        result
     }
 }
 

@@ -14,6 +14,7 @@ mod children;
 mod compaction;
 mod goal;
 mod history_repair;
+mod hook_events;
 mod message_conversion;
 mod observer;
 mod profile_description;

@@ -96,6 +96,8 @@ vars! {
     HERMES_SIGTERM_GRACE;
     /// Any yes: risky commands run unasked in this process; what must never run still does not.
     HERMES_YOLO_MODE;
+    /// Any yes: hooks that nobody has seen are accepted.
+    HERMES_ACCEPT_HOOKS;
     /// `1` in an agent's shells: commands called there cannot widen what the agent may do.
     HERMES_AGENT_SHELL;
     /// Directories, separated by `:`, outside of which file tools do not write.

@@ -136,7 +136,8 @@ const IN_HERMES_HOME: &[Entries] = &[
     ("config.yaml config.yml state.db", Copies, HermesState),
     ("sessions", Tree, HermesState),
     (
-        "kanban.db processes.json active_profile distribution.yaml gateway.lock gateway_state.json",
+        "kanban.db processes.json active_profile distribution.yaml gateway.lock gateway_state.json \
+         shell-hooks-allowlist.json",
         Copies,
         HermesRules,
     ),

@@ -209,6 +209,12 @@ impl Child {
         }
     }
 
+    pub(crate) fn cancelled(&self) -> Error {
+        Error::Cancelled {
+            program: self.program.clone(),
+        }
+    }
+
     pub(crate) fn past_deadline(&self, limit: Duration) -> Error {
         Error::Deadline {
             program: self.program.clone(),

@@ -17,6 +17,8 @@ pub enum Error {
     #[error("{} did not finish within {} s and was \
         stopped", program.display(), limit.as_secs_f32())]
     Deadline { program: PathBuf, limit: Duration },
+    #[error("{} was stopped before it had finished", program.display())]
+    Cancelled { program: PathBuf },
     #[error("lost track of {}: {source}", program.display())]
     Wait { program: PathBuf, source: io::Error },
     #[error("could not {action} process {pid}: {source}")]
@@ -53,7 +55,7 @@ impl Error {
             Self::Unkillable { .. } => {
                 Some("it is waiting for a device or a network disk; try again later".to_owned())
             }
-            Self::Wait { .. } => None,
+            Self::Cancelled { .. } | Self::Wait { .. } => None,
         }
     }
 }

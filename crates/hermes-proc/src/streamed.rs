@@ -6,12 +6,13 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
 use crate::output::{Keep, Output};
-use crate::{Child, ChildSpec, ExitStatus, PollSet, Result, Streams, read_once};
+use crate::{Child, ChildSpec, ExitStatus, PollSet, Result, Streams, Wake, read_once};
 
 /// How long output may still arrive after the child has ended and its group was killed: only a
 /// process that left the group can hold the pipe longer, and it is not waited for.
@@ -40,6 +41,8 @@ pub struct StreamedChild {
     input: Option<OwnedFd>,
     stdout: Output,
     stderr: Output,
+    /// Ends it early.
+    cancel: Option<Arc<Wake>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,7 @@ enum Event {
     Other,
     /// The time is up: the deadline, or the wait for output after the child's end.
     TimeUp,
+    Cancelled,
 }
 
 impl ChildSpec {
@@ -82,8 +86,16 @@ impl StreamedChild {
             input,
             stdout: Output::new(child.take_stdout(), Keep::First(max_output)),
             stderr: Output::new(child.take_stderr(), Keep::First(max_output)),
+            cancel: None,
             child,
         })
+    }
+
+    /// Lets a wake end the child early, which is an error.
+    #[must_use]
+    pub fn cancelled_by(mut self, cancel: Arc<Wake>) -> Self {
+        self.cancel = Some(cancel);
+        self
     }
 
     /// Tells the child that there is no more input.
@@ -104,6 +116,7 @@ impl StreamedChild {
                 }
                 Event::TimeUp if self.has_ended => break,
                 Event::TimeUp => return Err(self.child.past_deadline(self.limit)),
+                Event::Cancelled => return Err(self.child.cancelled()),
                 Event::Other => {}
             }
         }
@@ -130,8 +143,12 @@ impl StreamedChild {
         let output = set.readable(self.stdout.pipe.as_ref());
         set.writable(self.input.as_ref());
         let exit = set.readable((!self.has_ended).then_some(&self.child));
+        let cancel = set.readable(self.cancel.as_deref().filter(|_| !self.has_ended));
         if !set.wait(left)? {
             return Ok(Event::TimeUp);
+        }
+        if set.is_ready(&cancel) && !set.is_ready(&exit) {
+            return Ok(Event::Cancelled);
         }
         let (errors, output) = (set.is_ready(&errors), set.is_ready(&output));
         if set.is_ready(&exit) {
@@ -164,6 +181,8 @@ impl Write for StreamedChild {
                 // Not the writer's concern, but the child may wait for it to be read.
                 Event::Output => self.stdout.fill()?,
                 Event::TimeUp if !self.has_ended => return Err(io::ErrorKind::TimedOut.into()),
+                // Not "interrupted", which writers take for "try again".
+                Event::Cancelled => return Err(io::ErrorKind::ConnectionAborted.into()),
                 Event::TimeUp | Event::Other => {}
             }
         }
@@ -186,6 +205,7 @@ impl Read for StreamedChild {
                 }
                 Event::TimeUp if self.has_ended => break,
                 Event::TimeUp => return Err(io::ErrorKind::TimedOut.into()),
+                Event::Cancelled => return Err(io::ErrorKind::ConnectionAborted.into()),
                 Event::Other => {}
             }
         }

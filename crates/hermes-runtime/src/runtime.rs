@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::essentials::Essentials;
+use crate::hooks::conversation_hooks;
 use crate::opening::{chosen_session, context_in_directory, new_session, offered_tools};
 use crate::person::{Clarifier, Person};
 use crate::personality;
@@ -102,6 +103,7 @@ impl Runtime {
             answerer: clarifier(&person, &context),
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
+            hooks: conversation_hooks(&context, &request.platform, tools.hook_sandbox(), &*person),
         };
         let offered = offered_tools(&mut call, request, &context, &*person)?;
         let (claim, stop_check) = watch_claim(worker.as_ref(), request, &context);

@@ -11,6 +11,7 @@ mod execute_code;
 mod file_ledger;
 mod files;
 mod filesystem;
+mod hooked;
 mod kanban;
 mod remote;
 mod result;
@@ -36,6 +37,7 @@ pub use filesystem::{
     CrossProfile, Filesystem, HostFiles, RemoteFiles, SessionState, WriteGuard, WriteRules,
     real_path,
 };
+pub use hooked::call_with_hooks;
 pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_board::completion::GoalJudge;
+use hermes_hooks::Hooks;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use serde_json::{Value, json};
@@ -129,6 +130,8 @@ pub struct ToolConversation {
     pub children: Option<Arc<dyn ChildRunner>>,
     /// Judges whether a card with a goal is done.
     pub judge: Option<Arc<dyn GoalJudge>>,
+    /// Commands of the user's that are told of calls and may refuse them.
+    pub hooks: Option<Arc<Hooks>>,
 }
 
 /// The context of one call. Built by the caller and passed by reference; tools keep nothing of it.

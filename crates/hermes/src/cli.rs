@@ -65,6 +65,8 @@ verbs! { Context;
     Auth(commands::auth::Args) => commands::auth::run,
     /// Manage the providers to fall back to when the first one fails
     Fallback(commands::fallback::Args) => commands::fallback::run,
+    /// Manage commands that are run at events of conversations
+    Hooks(commands::hooks::Args) => commands::hooks::run,
     /// Set up a provider, a model and a terminal, step by step
     Setup(commands::setup::Args) => run_setup,
     /// Log in to a provider

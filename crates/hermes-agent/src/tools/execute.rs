@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hermes_providers::ToolCall;
-use hermes_tools::{CallContext, ToolReach, is_failure};
+use hermes_tools::{CallContext, ToolReach, call_with_hooks, is_failure};
 use serde_json::Value;
 
 use super::{LoopGuard, segments};
@@ -178,7 +178,7 @@ fn run_one(one: &PlannedCall, context: &CallContext) -> (Value, Duration) {
     let name = &one.call.name;
     let allowed = context.enabled_tools.is_empty() || context.enabled_tools.contains(name);
     let result = if allowed {
-        context.registry.call(name, &one.arguments, context)
+        call_with_hooks(name, &one.arguments, &one.call.id, context)
     } else {
         hermes_tools::error(format!("The tool {name} is not enabled in this session."))
     };

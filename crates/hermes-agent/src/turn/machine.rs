@@ -1,6 +1,7 @@
 //! The state machine of a turn: sends requests and handles answers until the turn ends.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hermes_providers::{
     Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, StreamEvent,
@@ -96,6 +97,8 @@ pub(super) struct Turn<'a> {
     /// Whether the model was told to do what it announced.
     pub(super) went_on: bool,
     pub(super) reasoning: Reasoning,
+    /// The user's message, for hooks.
+    message: String,
     api_calls: u64,
     usage: TokenUsage,
     /// Cost of all answers; none without an answer.
@@ -122,6 +125,7 @@ impl Agent {
             code_changes: CodeChanges::default(),
             went_on: false,
             reasoning: Reasoning::default(),
+            message: String::new(),
             api_calls: 0,
             usage: TokenUsage::default(),
             cost: None,
@@ -166,20 +170,27 @@ impl Turn<'_> {
         }
     }
 
-    /// Stores the user's message before anything else. What was heard of background processes since
-    /// the last turn is sent with it; the stored text stays the user's own.
+    /// Stores the user's message before any request. What was heard of background processes since
+    /// the last turn and what hooks add is sent with it; the stored text stays the user's own.
     fn prepare(&mut self, input: TurnInput) -> Result<()> {
         self.agent.provider.begin_turn();
-        self.agent.ensure_session()?;
+        if self.agent.ensure_session()? {
+            self.agent.tell_start();
+        }
         let mut message = to_stored(&input.into_message(), None);
+        self.message = message.text();
+        let added = self.agent.added_context(&self.message);
         match (self.agent.take_notices(), &message.content) {
-            (Some(notices), Some(MessageContent::Text(text))) => {
-                message.api_content = Some(format!("{notices}\n\n{text}"));
+            (notices, Some(MessageContent::Text(text))) if notices.is_some() || added.is_some() => {
+                let parts = [notices, Some(text.clone()), added];
+                let parts: Vec<String> = parts.into_iter().flatten().collect();
+                message.api_content = Some(parts.join("\n\n"));
             }
-            (Some(notices), _) => {
-                self.store_user(to_stored(&Message::user(notices), None))?;
+            (None, _) if added.is_none() => {}
+            (notices, _) => {
+                let parts: Vec<String> = [notices, added].into_iter().flatten().collect();
+                self.store_user(to_stored(&Message::user(parts.join("\n\n")), None))?;
             }
-            (None, _) => {}
         }
         self.store_user(message)
     }
@@ -256,6 +267,8 @@ impl Turn<'_> {
         let arrived = &mut self.arrived;
         arrived.clear();
         self.api_calls += 1;
+        self.agent.tell_request(request, tokens, self.api_calls);
+        let begun = Instant::now();
         let mut sink = |event: StreamEvent| {
             match &event {
                 StreamEvent::Text(more) => arrived.push_str(more),
@@ -268,6 +281,8 @@ impl Turn<'_> {
             observer.on(TurnEvent::Stream(event));
         };
         let response = provider.complete(request, &mut sink, &interrupt)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        self.agent.tell_response(&response, seconds, self.api_calls);
         self.arrived.clear();
         self.attempts.compactions = 0;
         self.cost = Some(match self.cost {
@@ -410,7 +425,7 @@ impl Turn<'_> {
             requests = self.api_calls,
             "turn ended"
         );
-        TurnResult {
+        let mut result = TurnResult {
             final_response: ending.text,
             last_reasoning: self.reasoning.text.or(self.reasoning.content),
             outcome: ending.outcome,
@@ -429,6 +444,8 @@ impl Turn<'_> {
             tool_trace: self.tool_trace,
             route: self.agent.provider.route(),
             session_id: self.agent.session.clone(),
-        }
+        };
+        self.agent.end_turn_for_hooks(&self.message, &mut result);
+        result
     }
 }

@@ -13,7 +13,7 @@ use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use hermes_secret::{Redactor, Sink};
 use hermes_terminal::backend::{Backend, Confinement};
 use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
-use hermes_terminal::local::LocalBackend;
+use hermes_terminal::local::{LocalBackend, LocalSandbox};
 use hermes_terminal::shell::{Overlay, ShellFinder};
 use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs};
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
@@ -181,6 +181,14 @@ impl TerminalSetup {
     /// this machine explain nothing about a remote host.
     pub fn environment_rules(&self) -> Option<&Arc<LiveEnvironment>> {
         self.remote.is_none().then_some(&self.environment)
+    }
+
+    /// What confines hooks: nothing, unless it confines every command.
+    pub(crate) fn hook_sandbox(&self) -> Option<Arc<LocalSandbox>> {
+        match &self.approver.sandbox {
+            SandboxUse::Always(sandbox) => Some(Arc::clone(sandbox)),
+            SandboxUse::Never | SandboxUse::InsteadOfRefusal(_) => None,
+        }
     }
 
     /// Ends every call when it is raised.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::hooked::call_with_hooks;
 use crate::result::error;
 use crate::tool::CallContext;
 
@@ -188,7 +189,7 @@ impl Calls {
 
     fn run(&self, tool: &str, args: &Value) -> Value {
         let context = &self.rules.context;
-        let result = context.registry.call(tool, args, context);
+        let result = call_with_hooks(tool, args, "", context);
         self.lock().under_way -= 1;
         self.changed.notify_all();
         result

@@ -18,6 +18,7 @@ use super::process::{ACTIONS, ProcessCall};
 use super::start::{NoticeSupport, start};
 use crate::argument::{ArgKind, Argument};
 use crate::filesystem::SessionState;
+use crate::hooked::transformed_output;
 use crate::result::redacted;
 use crate::tool::{CallContext, Tool, ToolSpec};
 
@@ -197,10 +198,11 @@ impl TerminalTool {
         let pty_note = arguments
             .flag("pty")
             .then_some("pty works with background=true only; the command ran without a terminal.");
-        Ok(command_fields(command, &outcome)
+        let result = command_fields(command, &outcome)
             .with_some("pty_note", pty_note)
             .with_some("hint", hint)
-            .into_value())
+            .into_value();
+        Ok(transformed_output(result, command, context))
     }
 }
 

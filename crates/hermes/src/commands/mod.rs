@@ -83,6 +83,7 @@ pub(crate) mod dump;
 pub(crate) mod exec;
 pub(crate) mod fallback;
 pub(crate) mod gateway;
+pub(crate) mod hooks;
 pub(crate) mod import;
 pub(crate) mod insights;
 pub(crate) mod internal;

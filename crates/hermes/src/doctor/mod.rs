@@ -10,6 +10,7 @@ mod databases;
 mod directories;
 mod fix;
 mod gateway;
+mod hooks;
 mod model_provider;
 mod profiles;
 mod row;
@@ -45,6 +46,7 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     runtime::check_tools(context, report);
     backends::check(context, report);
     subprocess::check(context, scope.all_profiles, report);
+    hooks::check(context, report);
     profiles::check(context, report);
     gateway::check(context, report);
     api_server::check(context, report);

@@ -19,6 +19,7 @@ mod fallback;
 mod floods;
 mod formats;
 mod goal;
+mod hooks;
 mod instructions;
 mod interface;
 mod interface_bad_input;

@@ -30,7 +30,11 @@ pub(super) static SECTIONS: &[Section] = &[
     section("secrets", "External secret managers."),
     section("browser", "The browser tool."),
     section("plugins", "Add-ons."),
-    section("hooks", "Commands run at events."),
+    section(
+        "hooks",
+        "Commands run at events of conversations, by event: a list of command, matcher (tools), timeout, \
+         on_error (allow, block), env_passthrough.",
+    ),
     section("web", "Web search and reading."),
     section("x_search", "Search on X."),
     section("moa", "Several models answering together."),

@@ -40,9 +40,8 @@ pub(crate) struct Shared {
     /// Work in a separate git worktree
     #[arg(short, long)]
     pub(super) worktree: bool,
-    /// Accepted for compatibility with the Python runtime, which runs shell hooks; has no effect
-    // Dispatchers and scripts written for it pass the flag.
-    #[arg(long, hide = true)]
+    /// Accept hooks of config.yaml that nobody has seen
+    #[arg(long)]
     pub(super) accept_hooks: bool,
     /// Run risky commands without approval
     #[arg(long)]

@@ -5,6 +5,7 @@ mod clipboard;
 mod display;
 mod events;
 mod exit_code;
+mod hook_consent;
 mod interface;
 mod line_loop;
 mod look;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use hermes_runtime::{ConversationRequest, Runtime, SessionChoice};
 
 pub(crate) use self::args::{Args, TopLevel};
+pub(crate) use self::hook_consent::settle_hooks;
 use self::options::{ChatOptions, InputMode};
 pub(crate) use self::pick_session::{Offer, pick_session};
 use super::setup::{FirstRun, before_chat};
@@ -71,6 +73,9 @@ pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Resul
         }
         FirstRun::Left => return Ok(ExitCode::FAILURE),
     };
+    if !options.request.ignore_user_config {
+        settle_hooks(context, options.accept_hooks)?;
+    }
     let runtime = Runtime::new((**context).clone());
     let ended = match &options.mode {
         InputMode::Oneshot(prompt) => once::script(prompt, &options, &runtime, context),

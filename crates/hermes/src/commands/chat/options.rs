@@ -32,6 +32,10 @@ pub(super) enum InputMode {
 
 /// A conversation as the command line describes it.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags of the command line"
+)]
 pub(super) struct ChatOptions {
     pub(super) mode: InputMode,
     pub(super) request: ConversationRequest,
@@ -39,6 +43,8 @@ pub(super) struct ChatOptions {
     pub(super) verbose: bool,
     /// Whether lines are wanted also where the interface could be shown.
     pub(super) plain: bool,
+    /// Whether hooks that nobody has seen are accepted.
+    pub(super) accept_hooks: bool,
     pub(super) usage_file: Option<PathBuf>,
     /// Whether the person chooses the session from a list first.
     pub(super) picks_session: bool,
@@ -120,6 +126,7 @@ impl ChatOptions {
             image: args.image,
             verbose: args.verbose,
             plain: shared.plain,
+            accept_hooks: shared.accept_hooks || is_script,
             picks_session,
             usage_file: top.usage_file,
         })
@@ -133,6 +140,7 @@ impl ChatOptions {
             image: None,
             verbose: false,
             plain: false,
+            accept_hooks: false,
             usage_file: None,
             picks_session: false,
         }

@@ -23,6 +23,7 @@ use jiff::Timestamp;
 pub(super) use schedulers::SchedulerKind;
 
 use super::exit;
+use crate::commands::chat::settle_hooks;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -32,8 +33,8 @@ const NAME: usize = 40;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Accepted for compatibility with the Python runtime, which runs shell hooks; has no effect
-    #[arg(long, hide = true)]
+    /// Accept hooks of config.yaml that nobody has seen
+    #[arg(long)]
     accept_hooks: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -67,6 +68,9 @@ verbs! { Context;
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if args.accept_hooks {
+        settle_hooks(context, true)?;
+    }
     match &args.verb {
         Some(verb) => verb.run(context),
         None => exit(list::run(&list::Args::default(), context)),

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::schedulers::SchedulerKind;
 use super::signals::with_signals;
 use super::{Jobs, summary};
+use crate::commands::chat::settle_hooks;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -17,8 +18,8 @@ pub(crate) struct Args {
     /// Run it in this process and wait for its end, also if a scheduler could
     #[arg(long)]
     now: bool,
-    /// Accepted for compatibility with the Python runtime, which runs shell hooks; has no effect
-    #[arg(long, hide = true)]
+    /// Accept hooks of config.yaml that nobody has seen
+    #[arg(long)]
     accept_hooks: bool,
     /// Print JSON
     #[arg(long)]
@@ -27,6 +28,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let jobs = Jobs::to_change(context)?;
+    settle_hooks(context, args.accept_hooks)?;
     let list = load_jobs(&jobs.home)?;
     let job = find_job(&list, &args.job_id)?;
     let scheduler = SchedulerKind::find(context);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::signals::with_signals;
 use super::{Jobs, NAME};
+use crate::commands::chat::settle_hooks;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
@@ -17,8 +18,8 @@ pub(crate) struct Args {
     /// Go on and run jobs whenever they are due, until a signal: for machines without a gateway
     #[arg(long, conflicts_with = "json")]
     watch: bool,
-    /// Accepted for compatibility with the Python runtime, which runs shell hooks; has no effect
-    #[arg(long, hide = true)]
+    /// Accept hooks of config.yaml that nobody has seen
+    #[arg(long)]
     accept_hooks: bool,
     /// Print JSON
     #[arg(long)]
@@ -27,6 +28,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let jobs = Jobs::to_change(context)?;
+    settle_hooks(context, args.accept_hooks)?;
     if args.watch {
         return watch(context);
     }

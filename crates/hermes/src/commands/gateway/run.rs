@@ -11,6 +11,7 @@ use hermes_telemetry::{Level, LogMode};
 
 use super::api_service::ApiService;
 use super::service::GatewayService;
+use crate::commands::chat::settle_hooks;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -41,8 +42,8 @@ pub(crate) struct Args {
     /// No supervisor starts the gateway again, whatever the environment says
     #[arg(long, conflicts_with = "external_supervisor")]
     no_supervise: bool,
-    /// Accepted for compatibility with scripts for the Python runtime; has no effect
-    #[arg(long, hide = true)]
+    /// Accept hooks of config.yaml that nobody has seen
+    #[arg(long)]
     accept_hooks: bool,
 }
 
@@ -63,6 +64,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Err(error) => return Ok(refused(context, &error)),
     };
     context.ensure_home()?;
+    settle_hooks(context, args.accept_hooks)?;
     start_logging(args, context);
     context.out(BANNER)?;
     let services: Vec<Box<dyn HostedService>> = vec![

@@ -1,0 +1,144 @@
+//! The hooks of a conversation, ready to be run.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use hermes_proc::Wake;
+use hermes_proc::sandbox::Sandbox;
+use serde_json::{Map, Value, json};
+
+use crate::event::HookEvent;
+use crate::reply::HookReply;
+use crate::run::run_hook;
+use crate::spec::HookSpec;
+
+/// What hooks run with.
+pub trait HookHost: Send + Sync {
+    /// The variables of a hook, with further ones by name.
+    fn variables(&self, passthrough: &[String]) -> Vec<(OsString, OsString)>;
+
+    /// What confines hooks; the error is why they cannot be run.
+    fn sandbox(&self) -> Result<Option<Arc<Sandbox>>, String>;
+
+    /// The home directory of the account.
+    fn account_home(&self) -> &Path;
+}
+
+/// The accepted hooks of a conversation.
+pub struct Hooks {
+    specs: Vec<HookSpec>,
+    host: Box<dyn HookHost>,
+    /// Where the conversation takes place: `cli`, `api_server`, …
+    platform: String,
+}
+
+/// Something that hooks are told of.
+pub struct Occasion<'a> {
+    pub event: HookEvent,
+    pub tool: Option<(&'a str, &'a Value)>,
+    pub session: &'a str,
+    pub cwd: &'a Path,
+    /// What else there is to know, by name.
+    pub extra: Value,
+    pub interrupt: Option<&'a Arc<Wake>>,
+}
+
+impl Occasion<'_> {
+    /// What a hook reads.
+    pub fn payload(&self) -> String {
+        json!({
+            "hook_event_name": self.event.name(),
+            "tool_name": self.tool.map(|(name, _)| name),
+            "tool_input": self.tool.map(|(_, input)| input).filter(|input| input.is_object()),
+            "session_id": self.session,
+            "cwd": self.cwd.to_string_lossy(),
+            "extra": self.extra,
+        })
+        .to_string()
+    }
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.specs).finish()
+    }
+}
+
+impl Hooks {
+    /// Hooks that were accepted.
+    pub fn new(hooks: Vec<HookSpec>, host: Box<dyn HookHost>, platform: &str) -> Self {
+        Self {
+            specs: hooks,
+            host,
+            platform: platform.to_owned(),
+        }
+    }
+
+    /// Whether there is a hook of this event.
+    pub fn has(&self, event: HookEvent) -> bool {
+        self.specs.iter().any(|hook| hook.event == event)
+    }
+
+    /// What else there is to know, with the platform.
+    pub fn with_platform(&self, extra: Value) -> Value {
+        let mut all = match extra {
+            Value::Object(all) => all,
+            _ => Map::new(),
+        };
+        all.insert("platform".to_owned(), self.platform.clone().into());
+        Value::Object(all)
+    }
+
+    /// Why a call must not be made, if a hook refuses it.
+    pub fn refusal(&self, occasion: &Occasion<'_>) -> Option<String> {
+        self.replies(occasion).find_map(|reply| match reply {
+            HookReply::Block(reason) => Some(reason),
+            _ => None,
+        })
+    }
+
+    /// What hooks add to a message.
+    pub fn context(&self, occasion: &Occasion<'_>) -> Option<String> {
+        let added: Vec<String> = self
+            .replies(occasion)
+            .filter_map(|reply| match reply {
+                HookReply::Context(text) => Some(text),
+                _ => None,
+            })
+            .collect();
+        (!added.is_empty()).then(|| added.join("\n\n"))
+    }
+
+    /// What takes the place of a text; the first hook that gives one decides.
+    pub fn replacement(&self, occasion: &Occasion<'_>) -> Option<String> {
+        self.replies(occasion).find_map(|reply| match reply {
+            HookReply::Replace(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Lets hooks know.
+    pub fn tell(&self, occasion: &Occasion<'_>) {
+        self.replies(occasion).for_each(drop);
+    }
+
+    /// The answers of the hooks that are for this, one after the other.
+    fn replies<'a>(&'a self, occasion: &'a Occasion<'a>) -> impl Iterator<Item = HookReply> + 'a {
+        let tool = occasion.tool.map(|(name, _)| name);
+        let mut payload = None;
+        self.specs
+            .iter()
+            .filter(move |hook| hook.event == occasion.event && hook.is_for_tool(tool))
+            .map(move |hook| {
+                let payload = payload.get_or_insert_with(|| occasion.payload());
+                let host = &*self.host;
+                let run = run_hook(hook, payload, host, occasion.cwd, occasion.interrupt);
+                if let Some(problem) = run.problem {
+                    let (event, command) = (hook.event.name(), &hook.command);
+                    tracing::warn!("the hook {command} of {event} failed: {problem}");
+                }
+                run.reply
+            })
+    }
+}

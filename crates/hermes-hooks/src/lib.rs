@@ -1,0 +1,21 @@
+//! Shell hooks: commands of the user's that are run at events of a conversation, told of the event as
+//! JSON, and able to refuse a call, to add to a message or to replace a text.
+//!
+//! Settings, the file of accepted hooks and what goes over the pipes are the reference's. A hook can
+//! fail, hang or print without end; the conversation goes on unless the hook was set to block then.
+
+mod accepted;
+mod command;
+mod event;
+mod hooks;
+mod reply;
+mod run;
+mod spec;
+
+pub use accepted::{Acceptance, AcceptedHooks};
+pub use command::{script_of, script_time};
+pub use event::HookEvent;
+pub use hooks::{HookHost, Hooks, Occasion};
+pub use reply::HookReply;
+pub use run::{HookEnd, HookRun, run_hook};
+pub use spec::{Configured, HookSpec, OnError, configured};
