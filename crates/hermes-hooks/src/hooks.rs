@@ -1,29 +1,16 @@
 //! The hooks of a conversation, ready to be run.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
 use hermes_proc::Wake;
-use hermes_proc::sandbox::Sandbox;
 use serde_json::{Map, Value, json};
 
 use crate::event::HookEvent;
+use crate::host::HookHost;
 use crate::reply::HookReply;
 use crate::run::run_hook;
 use crate::spec::HookSpec;
-
-/// What hooks run with.
-pub trait HookHost: Send + Sync {
-    /// The variables of a hook, with further ones by name.
-    fn variables(&self, passthrough: &[String]) -> Vec<(OsString, OsString)>;
-
-    /// What confines hooks; the error is why they cannot be run.
-    fn sandbox(&self) -> Result<Option<Arc<Sandbox>>, String>;
-
-    /// The home directory of the account.
-    fn account_home(&self) -> &Path;
-}
 
 /// The accepted hooks of a conversation.
 pub struct Hooks {

@@ -10,7 +10,7 @@ use hermes_proc::{ChildSpec, Error, Group, Wake, find_on_path};
 
 use crate::command::words;
 use crate::event::HookEvent;
-use crate::hooks::HookHost;
+use crate::host::HookHost;
 use crate::reply::HookReply;
 use crate::spec::{HookSpec, OnError};
 
