@@ -181,7 +181,9 @@ impl Turn<'_> {
             }
             (None, _) => {}
         }
-        self.store_user(message)
+        self.store_user(message)?;
+        self.observer.on(TurnEvent::Stored);
+        Ok(())
     }
 
     fn act_on(&mut self, mut response: ModelResponse) -> Result<NextStep> {

@@ -226,11 +226,11 @@ impl Turns {
 
     /// Ends conversations that nobody has continued for long.
     pub(crate) fn sweep(&self) {
-        // While one connection is open SQLite closes no descriptor of the others.
-        if self.active() == 0 {
+        end_all(self.shared.kept.take_stale());
+        // Whoever still has a conversation keeps the connection; a second one would come beside it.
+        if self.active() == 0 && self.kept().0 == 0 {
             self.shared.store.close();
         }
-        end_all(self.shared.kept.take_stale());
     }
 
     pub(crate) fn interrupt_all(&self) {

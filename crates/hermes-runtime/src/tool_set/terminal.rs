@@ -20,9 +20,7 @@ use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
 use super::sandbox::{SandboxUse, SandboxWish};
-use crate::backend::{
-    BackendRequest, IdleWatch, RemoteLease, Shutdown, agent_environment, live_environment,
-};
+use crate::backend::{BackendRequest, IdleWatch, RemoteLease, Shutdown, live_environment};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::person::{AgentAtTerminal, Person, Reached};
@@ -80,7 +78,7 @@ impl TerminalSetup {
                 // Before the first command, so that none of them can have come first.
                 agent_shell::announce_agent();
             }
-            agent_environment(context)
+            context.agent_environment()
         } else {
             live_environment(context)
         };
@@ -236,7 +234,7 @@ impl TerminalSetup {
 
 /// What the login shell of a new session on this machine would change. Makes nothing ready on disk.
 pub fn login_overlay(context: &Context) -> Result<Overlay> {
-    let environment = Arc::new(context.environment());
+    let environment = context.environment();
     let backend = local_backend(context, settings(context)?, environment);
     let never = Wake::new().map_err(Error::NoDescriptor)?;
     Ok(backend.login_overlay(&never))
