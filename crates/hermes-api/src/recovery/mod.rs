@@ -57,6 +57,7 @@ pub(crate) fn recover(app: &Arc<App>) -> Vec<RecoveredRun> {
     let Ok(turns) = app.ledger.interrupted(&home) else {
         return Vec::new();
     };
+    app.ledger.forget_unbegun(&home);
     app.ledger.sweep(&home);
     if turns.is_empty() {
         app.ledger.close();

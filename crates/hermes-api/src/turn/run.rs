@@ -82,7 +82,13 @@ impl Turns {
                     tracing::warn!(reason = error.message(), "a run was not begun");
                 }
             }
-            Err(error) => sink.finish(Err(error)),
+            Err(error) => {
+                // The end is recorded.
+                let told = tokio::task::spawn_blocking(move || sink.finish(Err(error)));
+                if let Err(error) = told.await {
+                    tracing::error!(%error, "the end of a run was not told");
+                }
+            }
         }
     }
 
