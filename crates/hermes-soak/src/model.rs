@@ -177,15 +177,13 @@ fn receive(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Value>> 
 
 fn respond(stream: &mut TcpStream, body: &Value, shared: &Shared) -> std::io::Result<()> {
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let last = messages
-        .iter()
-        .rev()
-        .find(|message| message["role"] == "user");
-    let text = last.map(|message| match &message["content"] {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    let said = messages.iter().rev();
+    let mut said = said.filter(|message| message["role"] == "user");
+    // After a restart the last word is a note of the gateway; the question stands before it.
+    let question = said.find_map(|message| match &message["content"] {
+        Value::String(text) => Question::read(text),
+        other => Question::read(&other.to_string()),
     });
-    let question = text.as_deref().and_then(Question::read);
     let question = question.unwrap_or_else(|| Question::new("nobody"));
     let has_result = messages
         .last()

@@ -18,7 +18,7 @@ use super::order::{TurnOrder, TurnSink, Update};
 use super::person::ServedPerson;
 use super::progress::{Progress, note};
 use super::running::{RunningPlace, SOURCE, Shared};
-use super::silence::Pulse;
+use super::silence::SilenceWatch;
 use crate::http::ApiError;
 use crate::ledger::LiveTurn;
 use crate::preview::preview;
@@ -31,7 +31,7 @@ pub(super) struct Job {
     pub(super) sink: Box<dyn TurnSink>,
     pub(super) place: RunningPlace,
     pub(super) lease: Lease,
-    pub(super) pulse: Option<Arc<Pulse>>,
+    pub(super) pulse: Option<SilenceWatch>,
     pub(super) live: LiveTurn,
 }
 

@@ -12,7 +12,7 @@ use super::lease::{Lease, Leases};
 use super::open_store::OpenStore;
 use super::order::{TurnOrder, TurnSink};
 use super::running::{RunningPlace, RunningTurn, Shared};
-use super::silence::{Pulse, watch};
+use super::silence::SilenceWatch;
 use crate::host::ApiHost;
 use crate::http::ApiError;
 use crate::ledger::{LiveTurn, TurnLedger};
@@ -122,11 +122,8 @@ impl Turns {
             place,
             live,
         } = reserved;
-        let pulse = self.silence_limit().map(|limit| {
-            let pulse = Arc::new(Pulse::new(limit));
-            tokio::spawn(watch(Arc::downgrade(&pulse), Arc::clone(&control)));
-            pulse
-        });
+        let limit = self.silence_limit();
+        let pulse = limit.map(|limit| SilenceWatch::start(limit, Arc::clone(&control)));
         let job = Job {
             shared: Arc::clone(&self.shared),
             order,
