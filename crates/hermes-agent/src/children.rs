@@ -2,7 +2,7 @@
 //! parent only the goal.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hermes_config::Config;
@@ -21,6 +21,13 @@ use crate::agent::{Agent, Parts};
 use crate::observer::TurnEvent;
 use crate::settings::AgentSettings;
 use crate::turn::{TurnInput, TurnOutcome, TurnResult};
+
+/// Sets of schemas that conversations share. There are as many as choices of tools.
+static SHARED_SCHEMAS: Mutex<Vec<SharedSchemas>> = Mutex::new(Vec::new());
+const MOST_SHARED_SCHEMAS: usize = 8;
+
+/// Tools, and what the model is told of them.
+type SharedSchemas = (Vec<&'static ToolSpec>, Arc<[ToolSchema]>);
 
 /// Tools that sub-agents never have.
 const WITHHELD: &[&str] = &[
@@ -243,12 +250,28 @@ fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[Too
 
 /// Tools as a model is told of them.
 pub fn tool_schemas(specs: impl IntoIterator<Item = &'static ToolSpec>) -> Arc<[ToolSchema]> {
-    let schemas = specs.into_iter().map(|spec| ToolSchema {
+    let specs: Vec<&'static ToolSpec> = specs.into_iter().collect();
+    let mut shared = SHARED_SCHEMAS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let is_same = |known: &[&'static ToolSpec]| {
+        let pairs = || known.iter().zip(&specs);
+        known.len() == specs.len() && pairs().all(|(one, other)| std::ptr::eq(*one, *other))
+    };
+    if let Some((_, schemas)) = shared.iter().find(|(known, _)| is_same(known)) {
+        return Arc::clone(schemas);
+    }
+    let schemas = specs.iter().map(|spec| ToolSchema {
         name: spec.name.to_owned(),
         description: spec.description.to_owned(),
         parameters: spec.schema(),
     });
-    schemas.collect()
+    let schemas: Arc<[ToolSchema]> = schemas.collect();
+    if shared.len() >= MOST_SHARED_SCHEMAS {
+        shared.remove(0);
+    }
+    shared.push((specs, Arc::clone(&schemas)));
+    schemas
 }
 
 fn prompt(job: &ChildJob, cwd: &str) -> String {

@@ -8,6 +8,8 @@ use serde_json::Value;
 /// An event of a turn.
 #[derive(Debug)]
 pub enum TurnEvent<'a> {
+    /// The message of the user is on disk. Comes before everything else.
+    Stored,
     Stream(StreamEvent),
     Calling {
         /// The id of the call, as the model gave it.

@@ -38,7 +38,10 @@ where
     let mut receiver = {
         let mut open = app.repeated.open();
         match open.get(key) {
-            Some((known, receiver)) if *known == fingerprint => receiver.clone(),
+            // One whose channel is closed has broken off without an answer.
+            Some((known, receiver)) if *known == fingerprint && receiver.has_changed().is_ok() => {
+                receiver.clone()
+            }
             _ => {
                 let (sender, receiver) = watch::channel(None);
                 open.insert(key.to_owned(), (fingerprint, receiver.clone()));
@@ -99,6 +102,7 @@ where
         Recalled::New => {}
     }
     entry.is_repeatable = true;
+    let own = entry.id.clone();
     let turn = (!entry.is_run()).then(|| entry.id.clone());
     let answer = match work(entry).await {
         Ok(response) => kept_answer(response).await,
@@ -108,7 +112,7 @@ where
     let kept = answer.clone();
     off_loop(move || {
         match &kept {
-            Ok(kept) => ledger.keep_answer(&home, &key, kept)?,
+            Ok(kept) => ledger.keep_answer(&home, &key, &own, kept)?,
             // The client may ask again for what the end of the gateway has cut off.
             Err(error) if error.is_cut_off() => {
                 return match &turn {
@@ -116,7 +120,7 @@ where
                     None => Ok(()),
                 };
             }
-            Err(_) => ledger.release_key(&home, &key),
+            Err(_) => ledger.release_key(&home, &key, &own),
         }
         if let Some(turn) = &turn {
             ledger.end(&home, turn);

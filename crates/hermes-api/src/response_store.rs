@@ -72,7 +72,8 @@ impl ResponseStore {
             "instructions": stored.instructions,
             "session_id": stored.session_id,
         });
-        let put = self.database.write(home, Commit::Logged, |connection| {
+        // The client is told the id: it survives a loss of power from here on.
+        let put = self.database.write(home, Commit::Forced, |connection| {
             connection.execute(
                 "INSERT INTO responses (response_id, data, accessed_at) VALUES (?1, ?2, ?3)
                  ON CONFLICT (response_id) DO UPDATE SET data = excluded.data,

@@ -157,7 +157,7 @@ impl TurnObserver for ChatObserver {
         self.0.send(match event {
             TurnEvent::Stream(StreamEvent::Text(text)) => Event::Text(text),
             TurnEvent::Stream(StreamEvent::Reasoning(text)) => Event::Reasoning(text),
-            TurnEvent::Stream(StreamEvent::ToolCall { .. }) => return,
+            TurnEvent::Stream(StreamEvent::ToolCall { .. }) | TurnEvent::Stored => return,
             TurnEvent::Stream(StreamEvent::Restart) => Event::Restart,
             TurnEvent::Stream(StreamEvent::Waiting { seconds, reason }) => {
                 Event::Waiting { seconds, reason }

@@ -20,6 +20,8 @@ use crate::setup::RunSetup;
 
 /// Most time between two looks; the reference calls a scheduler stale after 200 s.
 const FALLBACK: Duration = Duration::from_mins(1);
+/// When a look that failed is tried again: a home that turned read-only may be writable by then.
+const RETRY: Duration = Duration::from_secs(5);
 /// Many changes at once, and our own, lead to one more look.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 /// How far two clocks may be apart without a reason.
@@ -88,9 +90,9 @@ impl Scheduler<'_> {
                 state.runs.retain(|_, handle| !handle.is_finished());
                 let begun = Instant::now();
                 let setup = (self.setup)();
-                let next = match self.look(&setup, &mut state) {
+                let pause = match self.look(&setup, &mut state) {
                     Ok(outcome) => {
-                        let next = outcome.next_due;
+                        let pause = outcome.next_due.map_or(FALLBACK, until);
                         for run in outcome.runs {
                             let (setup, ended) = (setup.clone(), &ended);
                             let id = run.job.id().to_owned();
@@ -98,14 +100,13 @@ impl Scheduler<'_> {
                                 scope.spawn(move || self.run_one(&setup, &run, abort, ended));
                             state.runs.insert(id, handle);
                         }
-                        next
+                        pause.clamp(LEAST_PAUSE, FALLBACK)
                     }
                     Err(error) => {
                         self.report_failure(&mut state, &error);
-                        None
+                        RETRY
                     }
                 };
-                let pause = next.map_or(FALLBACK, until).clamp(LEAST_PAUSE, FALLBACK);
                 // A watch that fails leaves the interval.
                 drop(watch.wait(&[stop.as_fd(), ended.as_fd()], Some(pause)));
                 let rest = LEAST_PAUSE.saturating_sub(begun.elapsed());
@@ -148,7 +149,9 @@ impl Scheduler<'_> {
             (self.observe)(&SchedulerEvent::Missed(outcome.missed));
         }
         beat(home, &home.last_success(), now)?;
-        state.last_failure = None;
+        if state.last_failure.take().is_some() {
+            tracing::info!("the scheduler can look at the jobs again");
+        }
         Ok(outcome)
     }
 

@@ -14,7 +14,7 @@ const MAX_BUNDLE_BYTES: u64 = 16 << 20;
 const OWN_MACHINE: &str = "localhost,127.0.0.0/8,::1";
 
 /// Certificates and proxies of all connections.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttpSettings {
     /// Certificates instead of the system's.
     pub ca_bundle: Option<PathBuf>,

@@ -8,6 +8,7 @@
 //! it starts more than the shells of its agents.
 
 use std::ffi::{CStr, OsStr};
+use std::sync::OnceLock;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -49,15 +50,17 @@ impl Caller {
 }
 
 /// Who called this program, given the value of [`MARK`] it was started with. Reads `/proc` if there
-/// is none, so only commands that need the answer ask.
+/// is none, once, so only commands that need the answer ask.
 pub fn caller(mark: Option<&OsStr>) -> Caller {
+    // Nobody becomes an ancestor later, and a server asks with every turn.
+    static ABOVE: OnceLock<Option<u32>> = OnceLock::new();
     if mark.is_some_and(|value| !value.is_empty()) {
         return Caller::Agent(Evidence::Mark);
     }
     if kernel_mark::is_chosen_by_agent() {
         return Caller::Agent(Evidence::Limit);
     }
-    match agent_above(std::process::id()) {
+    match *ABOVE.get_or_init(|| agent_above(std::process::id())) {
         Some(agent) => Caller::Agent(Evidence::Ancestor(agent)),
         None => Caller::Person,
     }

@@ -1,5 +1,9 @@
 //! Memory that a process that runs for months gives back while it rests.
 
+/// Bytes from which on a block of memory is mapped by itself.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_BLOCK: std::ffi::c_int = 64 << 10;
+
 /// Gives back what nothing needs at the moment: blocks of the allocator that are free, and pages of
 /// the program and its libraries, which the kernel keeps in its cache and maps again when they are
 /// used. The start of a program alone touches most of its code, and would be counted for ever.
@@ -17,16 +21,19 @@ pub fn give_back_freed_memory() {
 
 /// Keeps the memory of a process with many short-lived threads small: they share two pools. By default
 /// the allocator of glibc makes eight for each processor, and what a burst of threads has freed in them
-/// stays taken. Called before the first thread is started.
+/// stays taken. Blocks that are large stay out of the pools: between the small ones that outlive them
+/// they leave holes, and by default the allocator moves the limit up to the largest that was ever freed.
+/// Called before the first thread is started.
 #[cfg_attr(
     all(target_os = "linux", target_env = "gnu"),
     expect(unsafe_code, reason = "there is no safe call for it")
 )]
 pub fn share_memory_pools() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets a number of the allocator.
+    // SAFETY: sets numbers of the allocator.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 2);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
     }
 }
 

@@ -63,7 +63,10 @@ pub(crate) fn converse(output: &Output) -> Result<(), Box<dyn Error>> {
     let mut streamed = |event: TurnEvent<'_>| match event {
         TurnEvent::Stream(StreamEvent::Text(text)) => show(output, &text),
         TurnEvent::Called { tool, result, .. } => show(output, &format!("[{tool}: {result}]\n")),
-        TurnEvent::Stream(_) | TurnEvent::Calling { .. } | TurnEvent::Notice(_) => {}
+        TurnEvent::Stored
+        | TurnEvent::Stream(_)
+        | TurnEvent::Calling { .. }
+        | TurnEvent::Notice(_) => {}
     };
     let result = conversation.turn(TurnInput::text("Please clean up."), &mut streamed);
     show(output, &format!("\n[{} requests]\n", result.api_calls));

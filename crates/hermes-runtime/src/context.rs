@@ -13,7 +13,9 @@ use hermes_proc::agent_shell::{self, Caller};
 use hermes_proc::env::is_managed_secret;
 use hermes_secret::Redactor;
 use hermes_telemetry::Zone;
-use hermes_terminal::environment::{EnvironmentBuilder, EnvironmentFacts, config_secret_names};
+use hermes_terminal::environment::{
+    EnvironmentBuilder, EnvironmentFacts, LiveEnvironment, config_secret_names,
+};
 
 use crate::error::Result;
 
@@ -53,6 +55,14 @@ pub struct Context {
     reporter: Option<ProblemReporter>,
     /// Set once commands could be confined under these settings. Shared by all copies.
     confines: Arc<OnceLock<()>>,
+    environments: Arc<ChildEnvironments>,
+}
+
+/// What children may know under the settings of a context, looked up once for all of its copies.
+#[derive(Debug, Default)]
+struct ChildEnvironments {
+    of_program: OnceLock<Arc<LiveEnvironment>>,
+    of_agent: OnceLock<Arc<LiveEnvironment>>,
 }
 
 impl Context {
@@ -72,6 +82,7 @@ impl Context {
             config: OnceLock::new(),
             reporter: None,
             confines: Arc::default(),
+            environments: Arc::default(),
         }
     }
 
@@ -103,6 +114,7 @@ impl Context {
         Self {
             env,
             config: OnceLock::new(),
+            environments: Arc::default(),
             ..self.clone()
         }
     }
@@ -142,12 +154,30 @@ impl Context {
     }
 
     /// What child processes may know. Looks at the disk, changes nothing.
-    pub fn environment(&self) -> EnvironmentBuilder {
-        EnvironmentBuilder::new(self.config(), &self.environment_facts())
+    pub fn environment(&self) -> Arc<EnvironmentBuilder> {
+        self.live_environment().current()
+    }
+
+    /// The same, following changes of the settings.
+    pub(crate) fn live_environment(&self) -> Arc<LiveEnvironment> {
+        let environment = self.environments.of_program.get_or_init(|| {
+            let environment = LiveEnvironment::new(self.sources(), self.environment_facts());
+            Arc::new(environment.starting_with(self.config()))
+        });
+        Arc::clone(environment)
+    }
+
+    /// The same for children whose commands an agent chooses.
+    pub(crate) fn agent_environment(&self) -> Arc<LiveEnvironment> {
+        let environment = self.environments.of_agent.get_or_init(|| {
+            let environment = LiveEnvironment::new(self.sources(), self.environment_facts());
+            Arc::new(environment.starting_with(self.config()).of_agent(true))
+        });
+        Arc::clone(environment)
     }
 
     /// Facts about child processes that no setting holds.
-    pub fn environment_facts(&self) -> EnvironmentFacts {
+    fn environment_facts(&self) -> EnvironmentFacts {
         EnvironmentFacts {
             root: self.location.root.clone(),
             program: self.program.path.clone(),

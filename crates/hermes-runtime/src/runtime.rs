@@ -53,6 +53,28 @@ impl Runtime {
         request: &ConversationRequest,
         person: Arc<dyn Person>,
     ) -> Result<Conversation> {
+        self.open_with(request, person, |context| {
+            context.ensure_home()?;
+            Ok(SessionStore::open(&context.location.home)?)
+        })
+    }
+
+    /// The same for a process of many conversations, which share a connection to the sessions.
+    pub fn open_conversation_in(
+        &self,
+        store: SessionStore,
+        request: &ConversationRequest,
+        person: Arc<dyn Person>,
+    ) -> Result<Conversation> {
+        self.open_with(request, person, |_| Ok(store))
+    }
+
+    fn open_with(
+        &self,
+        request: &ConversationRequest,
+        person: Arc<dyn Person>,
+        open_store: impl FnOnce(&Context) -> Result<SessionStore>,
+    ) -> Result<Conversation> {
         let context = &self.requested_context(request);
         let Essentials {
             choice,
@@ -60,8 +82,7 @@ impl Runtime {
             skills,
             backend,
         } = Essentials::open(&request.into(), context, &*person)?;
-        context.ensure_home()?;
-        let store = SessionStore::open(&context.location.home)?;
+        let store = open_store(context)?;
         let resumed = chosen_session(request, &store)?;
         let worktree = request
             .worktree

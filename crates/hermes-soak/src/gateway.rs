@@ -82,6 +82,11 @@ pub(crate) struct ServedGateway {
 impl ServedGateway {
     /// Starts the program in a home of its own.
     pub(crate) fn start(program: &Path) -> Self {
+        Self::configured(program, "")
+    }
+
+    /// The same, with these settings as well.
+    pub(crate) fn configured(program: &Path, more: &str) -> Self {
         let model = ReplayModel::start();
         let home = GatewayHome {
             home: TestHome::new(program),
@@ -90,7 +95,7 @@ impl ServedGateway {
         // A port that was free a moment ago.
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = port.unwrap().port();
-        home.put("config.yaml", &settings(&model));
+        home.put("config.yaml", &format!("{}{more}", settings(&model)));
         home.put(
             ".env",
             &format!("API_SERVER_KEY={KEY}\nAPI_SERVER_PORT={port}\n"),

@@ -48,8 +48,8 @@ struct Acknowledged {
     question: Question,
     /// Kills before it was begun.
     born: usize,
-    /// Kills until it was seen to be over.
-    over: Option<usize>,
+    /// Kills until it was seen to be over, and what was said of it then: the server forgets old ones.
+    over: Option<(usize, Value)>,
 }
 
 /// Everything the clients share.
@@ -177,10 +177,10 @@ fn recognise(gateway: &ServedGateway, ledger: &Ledger, kills: usize) {
     let mut runs = ledger.runs.lock().unwrap();
     for run in runs.iter_mut().filter(|run| run.over.is_none()) {
         match runs::status(&api, &run.id) {
-            Ok(status) if runs::is_over(&status) => run.over = Some(kills),
+            Ok(status) if runs::is_over(&status) => run.over = Some((kills, status)),
             Ok(_) => {}
             Err(error) => {
-                run.over = Some(kills);
+                run.over = Some((kills, Value::Null));
                 ledger.fault(format!("an acknowledged run is not known: {error}"));
             }
         }
@@ -224,31 +224,32 @@ fn report(gateway: &ServedGateway, ledger: Ledger, kills: usize) -> KillReport {
     let mut faults = ledger.faults.into_inner().unwrap();
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for run in &runs {
-        // One that was never known is a fault already. One whose end was seen may have been forgotten
-        // since; what it said cannot be looked at any more, and the report tells how many those are.
-        let Ok(status) = runs::status(&api, &run.id) else {
-            *ends
-                .entry("not to be read any more".to_owned())
-                .or_default() += 1;
-            continue;
-        };
-        let end = status["status"].as_str().unwrap_or_default().to_owned();
-        if end == "completed" && status["output"] != run.question.answer() {
-            faults.push(format!("{} has another answer: {status}", run.id));
-        }
-        if end == "failed" && status["error"].as_str().is_none_or(str::is_empty) {
-            faults.push(format!("{} failed without a reason: {status}", run.id));
-        }
-        *ends.entry(end).or_default() += 1;
         let asked = gateway.model.asked(&run.question.mark);
-        let endured = run.over.unwrap_or(kills) - run.born;
+        let last = (kills, Value::Null);
+        let (over, status) = run.over.as_ref().unwrap_or(&last);
+        let endured = over - run.born;
         if asked > 1 + endured {
             faults.push(format!(
                 "{}: asked {asked} times in {endured} kills",
                 run.id
             ));
         }
-        faults.extend(doubled(&api, &status, &run.question));
+        // One that was never known, or has no end, is a fault already.
+        let end = status["status"].as_str().unwrap_or("unknown").to_owned();
+        if end == "completed" && status["output"] != run.question.answer() {
+            faults.push(format!("{} has another answer: {status}", run.id));
+        }
+        if end == "completed" && asked == 0 {
+            faults.push(format!("{} was answered by nobody: {status}", run.id));
+        }
+        if end == "failed" && status["error"].as_str().is_none_or(str::is_empty) {
+            faults.push(format!("{} failed without a reason: {status}", run.id));
+        }
+        *ends.entry(end).or_default() += 1;
+        match doubled(&api, status, &run.question) {
+            Ok(fault) => faults.extend(fault),
+            Err(error) => faults.push(format!("{}: its session cannot be read: {error}", run.id)),
+        }
     }
     let broken = ledger.broken.into_inner().unwrap();
     for (_, question) in &broken {
@@ -272,12 +273,20 @@ fn report(gateway: &ServedGateway, ledger: Ledger, kills: usize) -> KillReport {
     }
 }
 
-/// What a run said is in its session once, and so is the answer.
-fn doubled(api: &Api, status: &Value, question: &Question) -> Option<String> {
-    let session = status["session_id"].as_str()?;
+/// What a run said is in its session once, and so is the answer; gives what is there more often.
+fn doubled(api: &Api, status: &Value, question: &Question) -> Result<Option<String>, String> {
+    let Some(session) = status["session_id"].as_str() else {
+        return Ok(None);
+    };
     let path = format!("/api/sessions/{session}/messages");
-    let reply = api.call("GET", &path, None).ok()?;
-    let messages = reply.json()["data"].as_array().cloned()?;
+    let reply = api.call("GET", &path, None);
+    let reply = reply.map_err(|error| error.to_string())?;
+    let messages = match reply.status {
+        200 => reply.json()["data"].as_array().cloned().unwrap_or_default(),
+        // A run that ended before it began has none.
+        404 => return Ok(None),
+        other => return Err(format!("{other}: {}", reply.body)),
+    };
     let count = |role: &str, text: &str| {
         let same = messages.iter().filter(|message| {
             let content = message["content"].as_str().unwrap_or_default();
@@ -287,6 +296,7 @@ fn doubled(api: &Api, status: &Value, question: &Question) -> Option<String> {
     };
     let said = count("user", &question.text());
     let answered = count("assistant", &question.answer());
-    (said > 1 || answered > 1)
-        .then(|| format!("{session}: said {said} times, answered {answered} times"))
+    let is_doubled = said > 1 || answered > 1;
+    let fault = format!("{session}: said {said} times, answered {answered} times");
+    Ok(is_doubled.then_some(fault))
 }

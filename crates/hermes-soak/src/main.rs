@@ -16,7 +16,7 @@ const MOST_GROWTH: f64 = 0.005;
 /// How much more than at the start is still the same.
 const SAME: f64 = 1.10;
 /// Most memory of 200 streams, and of idle sessions.
-const MOST_STREAM_MEGABYTES: f64 = 400.0;
+const MOST_STREAM_MEGABYTES: f64 = 256.0;
 const MOST_IDLE_MEGABYTES: f64 = 64.0;
 
 /// Loads a gateway on loopback and looks at the process. Without a choice: streams, idle sessions,

@@ -26,6 +26,8 @@ pub(crate) struct Question {
     pub(crate) bytes: usize,
     /// Whether a command is to be run before the answer.
     pub(crate) calls: bool,
+    /// Bytes that the command prints.
+    pub(crate) prints: usize,
 }
 
 impl Question {
@@ -36,6 +38,7 @@ impl Question {
             pause: 0,
             bytes: 0,
             calls: false,
+            prints: 0,
         }
     }
 
@@ -47,8 +50,11 @@ impl Question {
             pause,
             bytes,
             calls,
+            prints,
         } = self;
-        format!("mark:{mark} pieces:{pieces} pause:{pause} bytes:{bytes} calls:{calls}")
+        format!(
+            "mark:{mark} pieces:{pieces} pause:{pause} bytes:{bytes} calls:{calls} prints:{prints}"
+        )
     }
 
     /// The answer, whole.
@@ -82,6 +88,7 @@ impl Question {
             pause: number("pause:") as u64,
             bytes: number("bytes:"),
             calls: word("calls:").is_some_and(|word| word == "true"),
+            prints: number("prints:"),
         })
     }
 }
@@ -170,15 +177,13 @@ fn receive(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Value>> 
 
 fn respond(stream: &mut TcpStream, body: &Value, shared: &Shared) -> std::io::Result<()> {
     let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let last = messages
-        .iter()
-        .rev()
-        .find(|message| message["role"] == "user");
-    let text = last.map(|message| match &message["content"] {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    let said = messages.iter().rev();
+    let mut said = said.filter(|message| message["role"] == "user");
+    // After a restart the last word is a note of the gateway; the question stands before it.
+    let question = said.find_map(|message| match &message["content"] {
+        Value::String(text) => Question::read(text),
+        other => Question::read(&other.to_string()),
     });
-    let question = text.as_deref().and_then(Question::read);
     let question = question.unwrap_or_else(|| Question::new("nobody"));
     let has_result = messages
         .last()
@@ -201,7 +206,11 @@ fn respond(stream: &mut TcpStream, body: &Value, shared: &Shared) -> std::io::Re
     };
     let choice = |delta: Value, reason: Option<&str>| json!([{"index": 0, "delta": delta, "finish_reason": reason}]);
     if is_call {
-        let arguments = json!({"command": "true"}).to_string();
+        let command = match question.prints {
+            0 => "true".to_owned(),
+            bytes => format!("head -c {bytes} /dev/zero | tr '\\0' x"),
+        };
+        let arguments = json!({"command": command}).to_string();
         let call = json!({
             "index": 0, "id": format!("call_{}", question.mark), "type": "function",
             "function": {"name": "terminal", "arguments": arguments},
@@ -233,6 +242,7 @@ mod tests {
             pause: 20,
             bytes: 9_000,
             calls: true,
+            prints: 12,
             ..Question::new("a-1")
         };
         assert_eq!(Question::read(&question.text()), Some(question.clone()));

@@ -192,7 +192,9 @@ impl Turn<'_> {
                 self.store_user(to_stored(&Message::user(parts.join("\n\n")), None))?;
             }
         }
-        self.store_user(message)
+        self.store_user(message)?;
+        self.observer.on(TurnEvent::Stored);
+        Ok(())
     }
 
     fn act_on(&mut self, mut response: ModelResponse) -> Result<NextStep> {

@@ -57,11 +57,12 @@ impl TurnLedger {
         recalled.map_err(unavailable)
     }
 
-    /// Keeps the answer of the request whose turn this was.
+    /// Keeps the answer of the request whose turn this was, unless another request has the key by now.
     pub(crate) fn keep_answer(
         &self,
         home: &Path,
         key: &str,
+        turn: &str,
         answer: &KeptAnswer,
     ) -> std::result::Result<(), ApiError> {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -74,26 +75,45 @@ impl TurnLedger {
         let kept = self.database.write(home, Commit::Logged, |connection| {
             connection.execute(
                 "UPDATE answers SET status = ?2, headers = ?3, body = ?4, created_at = ?5 \
-                 WHERE key = ?1",
+                 WHERE key = ?1 AND turn_id = ?6",
                 params![
                     key,
                     answer.status.as_u16(),
                     headers,
                     &answer.body[..],
-                    unix_time()
+                    unix_time(),
+                    turn
                 ],
             )
         });
         kept.map(drop).map_err(unavailable)
     }
 
-    /// Lets a request that failed be tried again.
-    pub(crate) fn release_key(&self, home: &Path, key: &str) {
+    /// Lets a request that failed be tried again, unless another has the key by now.
+    pub(crate) fn release_key(&self, home: &Path, key: &str, turn: &str) {
         let released = self.database.write(home, Commit::Logged, |connection| {
-            connection.execute("DELETE FROM answers WHERE key = ?1", params![key])
+            connection.execute(
+                "DELETE FROM answers WHERE key = ?1 AND turn_id = ?2",
+                params![key, turn],
+            )
         });
         if let Err(error) = released {
             tracing::warn!(%error, "the key of a failed request was not released");
+        }
+    }
+
+    /// Forgets keys whose turns never began, because the process ended first. For a start: until then a
+    /// turn may wait for its session as long as it takes.
+    pub(crate) fn forget_unbegun(&self, home: &Path) {
+        let forgotten = self.database.write(home, Commit::Logged, |connection| {
+            connection.execute(
+                "DELETE FROM answers WHERE body IS NULL AND created_at < ?1
+                     AND turn_id NOT IN (SELECT id FROM turns)",
+                params![unix_time() - KEPT],
+            )
+        });
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, "keys of requests that never began were not forgotten");
         }
     }
 

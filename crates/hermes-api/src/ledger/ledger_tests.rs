@@ -81,18 +81,61 @@ fn a_run_is_told_again_with_its_events_and_is_forgotten_in_time() {
     assert_eq!(ledger.interrupted(home.path()).unwrap(), []);
     ledger.sweep(home.path());
     assert!(ledger.run(home.path(), "run_1").unwrap().is_some());
-    for number in 0..200 {
-        let id = format!("run_{}", number + 2);
+}
+
+#[test]
+fn the_oldest_runs_and_answers_make_room_when_all_take_too_many_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = TurnLedger::new();
+    let mut done = Map::new();
+    done.insert("status".to_owned(), json!("completed"));
+    let large = "x".repeat(10_000);
+    for number in 0..300 {
+        let id = format!("run_{number:03}");
         ledger
-            .accept_run(home.path(), &id, "s", &Value::Null, &status)
+            .accept_run(home.path(), &id, "s", &Value::Null, &json!({}))
             .unwrap();
         ledger
-            .add_event(home.path(), &id, (1, "{}"), &done, true)
+            .add_event(home.path(), &id, (1, &large), &done, true)
             .unwrap();
     }
-    ledger.sweep(home.path());
-    assert!(ledger.run(home.path(), "run_1").unwrap().is_none());
-    assert!(ledger.run(home.path(), "run_2").unwrap().is_some());
+    ledger
+        .accept_run(home.path(), "open", "s", &Value::Null, &json!({}))
+        .unwrap();
+    ledger.recall(home.path(), "k", &MARK, "t").unwrap();
+    ledger
+        .keep_answer(home.path(), "k", "t", &answer("hi"))
+        .unwrap();
+    let is_known = |id: &str| ledger.run(home.path(), id).unwrap().is_some();
+    ledger.forget_excess(home.path(), 3_000_000).unwrap();
+    assert_eq!(
+        [is_known("run_000"), is_known("run_299"), is_known("open")],
+        [false, true, true]
+    );
+    ledger.forget_excess(home.path(), 0).unwrap();
+    assert_eq!([is_known("run_299"), is_known("open")], [false, true]);
+    let recalled = ledger.recall(home.path(), "k", &MARK, "t").unwrap();
+    assert!(matches!(recalled, Recalled::New), "{recalled:?}");
+}
+
+#[test]
+fn an_answer_is_not_kept_for_a_request_that_took_the_key_over() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = TurnLedger::new();
+    let other = [8; 32];
+    ledger.recall(home.path(), "k", &MARK, "turn_1").unwrap();
+    ledger.recall(home.path(), "k", &other, "turn_2").unwrap();
+    ledger
+        .keep_answer(home.path(), "k", "turn_1", &answer("to the first"))
+        .unwrap();
+    ledger.release_key(home.path(), "k", "turn_1");
+    ledger
+        .keep_answer(home.path(), "k", "turn_2", &answer("to the second"))
+        .unwrap();
+    match ledger.recall(home.path(), "k", &other, "turn_3").unwrap() {
+        Recalled::Answered(kept) => assert_eq!(kept.body, "to the second"),
+        unexpected => panic!("{unexpected:?}"),
+    }
 }
 
 #[test]
@@ -106,7 +149,7 @@ fn an_answer_is_recalled_by_its_key_and_fingerprint_also_after_a_restart() {
     };
     assert!(matches!(recall(&ledger, &MARK), Recalled::New));
     ledger
-        .keep_answer(home.path(), "chat k", &answer("hi"))
+        .keep_answer(home.path(), "chat k", "turn_1", &answer("hi"))
         .unwrap();
     match recall(&TurnLedger::new(), &MARK) {
         Recalled::Answered(kept) => {

@@ -81,7 +81,8 @@ impl TurnLedger {
     pub(crate) fn sweep(&self, home: &Path) {
         let swept = self
             .forget_runs(home)
-            .and_then(|()| self.forget_answers(home));
+            .and_then(|()| self.forget_answers(home))
+            .and_then(|()| self.forget_excess(home, runs::MOST_BYTES));
         if let Err(error) = swept {
             tracing::warn!(reason = error.message(), "old turns were not forgotten");
         }

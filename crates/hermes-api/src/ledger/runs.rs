@@ -13,7 +13,11 @@ use crate::http::ApiError;
 /// Seconds for which a run can be asked about after its end.
 const KEPT: f64 = 3_600.0;
 /// Finished runs at most; the oldest go first.
-const MOST_FINISHED: i64 = 200;
+const MOST_FINISHED: i64 = 10_000;
+/// Bytes of all that is kept. Beyond that the oldest finished runs go, and then the oldest answers.
+pub(super) const MOST_BYTES: i64 = 256 << 20;
+/// How many of them at a time.
+const FORGOTTEN_AT_ONCE: i64 = 100;
 /// Events of a run that can be read again.
 pub(crate) const MOST_EVENTS: u64 = 1_000;
 /// Events beyond that are removed this many at a time.
@@ -148,6 +152,51 @@ impl TurnLedger {
         });
         forgotten.map(drop).map_err(unavailable)
     }
+
+    /// Forgets more than that where it takes too many bytes.
+    pub(super) fn forget_excess(
+        &self,
+        home: &Path,
+        most_bytes: i64,
+    ) -> std::result::Result<(), ApiError> {
+        let forgotten = self.database.write(home, Commit::Logged, |connection| {
+            while bytes_in_use(connection)? > most_bytes {
+                if forget_oldest(connection)? == 0 {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        forgotten.map_err(unavailable)
+    }
+}
+
+/// Bytes of the file that hold something.
+fn bytes_in_use(connection: &Connection) -> Result<i64> {
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    Ok((number("page_count")? - number("freelist_count")?) * number("page_size")?)
+}
+
+/// Forgets the oldest finished runs; where there are none, the oldest answers. Gives how many.
+fn forget_oldest(connection: &Connection) -> Result<usize> {
+    const OLDEST: &str = "SELECT id FROM turns WHERE endpoint = 'runs' AND state = 'over'
+         ORDER BY updated_at, id LIMIT ?1";
+    connection.execute(
+        &format!("DELETE FROM run_events WHERE run_id IN ({OLDEST})"),
+        params![FORGOTTEN_AT_ONCE],
+    )?;
+    let runs = connection.execute(
+        &format!("DELETE FROM turns WHERE id IN ({OLDEST})"),
+        params![FORGOTTEN_AT_ONCE],
+    )?;
+    if runs > 0 {
+        return Ok(runs);
+    }
+    connection.execute(
+        "DELETE FROM answers WHERE key IN (SELECT key FROM answers WHERE body IS NOT NULL
+             ORDER BY created_at LIMIT ?1)",
+        params![FORGOTTEN_AT_ONCE],
+    )
 }
 
 fn set_status(

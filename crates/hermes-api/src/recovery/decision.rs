@@ -3,6 +3,7 @@
 use hermes_config::Config;
 
 use crate::ledger::Interrupted;
+use crate::turn::Progress;
 
 /// A run that was cut off this often does not go on: it may be what ends the gateway.
 const MOST_RESTARTS: i64 = 3;
@@ -34,13 +35,26 @@ impl Limits {
 pub(super) enum Decision {
     /// Nothing of it was done: it begins.
     Begin,
+    /// The model has answered already: only the telling is left.
+    Tell,
     /// It goes on where it was.
     Resume,
     /// It ends, for this reason.
     Report(String),
 }
 
-pub(super) fn decide(turn: &Interrupted, limits: &Limits, is_looping: bool, now: f64) -> Decision {
+/// What becomes of a run that had come so far. What can be brought to its end without asking the model
+/// for the same thing again always is.
+pub(super) fn decide(
+    turn: &Interrupted,
+    progress: &Progress,
+    limits: &Limits,
+    is_looping: bool,
+    now: f64,
+) -> Decision {
+    if matches!(progress, Progress::Answered(_)) {
+        return Decision::Tell;
+    }
     #[expect(clippy::cast_precision_loss, reason = "seconds of a setting")]
     let is_stale = limits
         .freshness
@@ -52,7 +66,7 @@ pub(super) fn decide(turn: &Interrupted, limits: &Limits, is_looping: bool, now:
             limits.freshness.unwrap_or_default()
         ));
     }
-    if turn.messages().is_none() {
+    if *progress == Progress::NotBegun {
         return Decision::Begin;
     }
     if turn.restarts + 1 >= MOST_RESTARTS {

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use serde_json::json;
 
 use self::decision::{Decision, Limits, decide};
-use self::report::{report_request, report_run};
+use self::report::{progress_of, report_request, report_run};
 use crate::active_runs::{Run, RunLog};
 use crate::app::App;
 use crate::clock::unix_time;
 use crate::http::ApiError;
 use crate::ledger::{Interrupted, RUNS, TurnEntry};
 use crate::runs::{begin, run_order};
+use crate::turn::Progress;
 
 /// A run that goes on as soon as the server answers requests.
 pub(crate) struct RecoveredRun {
@@ -56,20 +57,32 @@ pub(crate) fn recover(app: &Arc<App>) -> Vec<RecoveredRun> {
     let Ok(turns) = app.ledger.interrupted(&home) else {
         return Vec::new();
     };
+    app.ledger.forget_unbegun(&home);
     app.ledger.sweep(&home);
     if turns.is_empty() {
         app.ledger.close();
         return Vec::new();
     }
     let limits = Limits::of(app.context().config());
-    let is_looping = turns.iter().any(is_begun_run) && loop_guard::is_tripped(&home, &limits);
+    let (runs, requests): (Vec<_>, Vec<_>) =
+        turns.into_iter().partition(|turn| turn.endpoint == RUNS);
+    for turn in &requests {
+        report_request(app, turn);
+    }
+    let runs: Vec<(Interrupted, Result<Progress, ApiError>)> = runs
+        .into_iter()
+        .map(|turn| {
+            let progress = progress_of(&home, &turn);
+            (turn, progress)
+        })
+        .collect();
+    let is_begun = |progress: &Result<Progress, ApiError>| matches!(progress, Ok(Progress::Begun));
+    let is_looping = runs.iter().any(|(_, progress)| is_begun(progress))
+        && loop_guard::is_tripped(&home, &limits);
     let mut recovered = Vec::new();
-    for turn in turns {
-        if turn.endpoint != RUNS {
-            report_request(app, &turn);
-            continue;
-        }
-        match again(app, &turn, &limits, is_looping) {
+    for (turn, progress) in runs {
+        let run = progress.and_then(|progress| again(app, &turn, &progress, &limits, is_looping));
+        match run {
             Ok(run) => recovered.extend(run.map(|run| RecoveredRun { run, turn })),
             Err(error) => {
                 tracing::error!(
@@ -83,14 +96,11 @@ pub(crate) fn recover(app: &Arc<App>) -> Vec<RecoveredRun> {
     recovered
 }
 
-fn is_begun_run(turn: &Interrupted) -> bool {
-    turn.endpoint == RUNS && turn.messages().is_some()
-}
-
 /// The run to go on with; `None` if it ends here.
 fn again(
     app: &Arc<App>,
     turn: &Interrupted,
+    progress: &Progress,
     limits: &Limits,
     is_looping: bool,
 ) -> Result<Option<Arc<Run>>, ApiError> {
@@ -103,8 +113,8 @@ fn again(
         home: home.clone(),
     };
     let run = Arc::new(Run::again(turn.id.clone(), stored, log));
-    match decide(turn, limits, is_looping, unix_time()) {
-        Decision::Begin => Ok(Some(run)),
+    match decide(turn, progress, limits, is_looping, unix_time()) {
+        Decision::Begin | Decision::Tell => Ok(Some(run)),
         Decision::Resume => {
             app.ledger.count_restart(&home, &turn.id)?;
             tracing::warn!(

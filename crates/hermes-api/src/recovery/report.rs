@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::active_runs::Run;
 use crate::app::App;
 use crate::http::ApiError;
-use crate::ledger::Interrupted;
+use crate::ledger::{Interrupted, TurnMessages};
 use crate::turn::{Progress, mark_interrupted};
 
 /// What a session and a stored response say of a request that was cut off.
@@ -75,20 +75,39 @@ pub(super) fn report_request(app: &Arc<App>, turn: &Interrupted) {
     }
 }
 
+/// How far a turn had come.
+pub(super) fn progress_of(home: &Path, turn: &Interrupted) -> Result<Progress, ApiError> {
+    Ok(match session_of(home, turn)? {
+        Some((store, session, messages)) => Progress::of(&store, &session, messages)?,
+        None => Progress::NotBegun,
+    })
+}
+
 /// Marks the session of a turn. Gives how far the turn had come.
 fn mark(home: &Path, turn: &Interrupted, reason: &str) -> Result<Progress, ApiError> {
-    let Some(messages) = turn.messages() else {
+    let Some((mut store, session, messages)) = session_of(home, turn)? else {
         return Ok(Progress::NotBegun);
     };
-    let mut store = SessionStore::open(home)?;
-    let session = SessionId::parse(&turn.session)?;
-    if store.session(&session)?.is_none() {
-        return Ok(Progress::NotBegun);
-    }
-    let session = store.resolve(session.as_str())?;
     let progress = Progress::of(&store, &session, messages)?;
     mark_interrupted(&mut store, &session, messages, reason)?;
     Ok(progress)
+}
+
+/// The session of a turn and which of its messages are the turn's; `None` if there is nothing of it.
+fn session_of(
+    home: &Path,
+    turn: &Interrupted,
+) -> Result<Option<(SessionStore, SessionId, TurnMessages)>, ApiError> {
+    let Some(messages) = turn.messages() else {
+        return Ok(None);
+    };
+    let store = SessionStore::open(home)?;
+    let session = SessionId::parse(&turn.session)?;
+    if store.session(&session)?.is_none() {
+        return Ok(None);
+    }
+    let session = store.resolve(session.as_str())?;
+    Ok(Some((store, session, messages)))
 }
 
 /// A stored response that is still said to be in progress has failed.

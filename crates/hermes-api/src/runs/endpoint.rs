@@ -142,7 +142,8 @@ pub(crate) async fn approve(mut call: Call) -> Answered {
         }
     };
     let all = switch(&body, "all", false)? || switch(&body, "resolve_all", false)?;
-    let resolved = run.answer(&answer, all, choice);
+    // What is told of it is recorded first.
+    let resolved = off_loop(move || Ok(run.answer(&answer, all, choice))).await?;
     if resolved == 0 {
         return Err(
             ApiError::conflict("the run waits for no approval").code("approval_not_pending")

@@ -18,7 +18,7 @@ use super::order::{TurnOrder, TurnSink, Update};
 use super::person::ServedPerson;
 use super::progress::{Progress, note};
 use super::running::{RunningPlace, SOURCE, Shared};
-use super::silence::Pulse;
+use super::silence::SilenceWatch;
 use crate::http::ApiError;
 use crate::ledger::LiveTurn;
 use crate::preview::preview;
@@ -31,7 +31,7 @@ pub(super) struct Job {
     pub(super) sink: Box<dyn TurnSink>,
     pub(super) place: RunningPlace,
     pub(super) lease: Lease,
-    pub(super) pulse: Option<Arc<Pulse>>,
+    pub(super) pulse: Option<SilenceWatch>,
     pub(super) live: LiveTurn,
 }
 
@@ -163,7 +163,7 @@ impl Job {
             context: Arc::clone(&context),
         };
         context.ensure_home()?;
-        let mut store = self.shared.store.take(&home)?;
+        let mut store = self.shared.store.of(&home)?;
         let earlier = order.entry.earlier.as_ref();
         let earlier = earlier.and_then(|earlier| Some((earlier, earlier.messages()?)));
         let session = match (&earlier, &order.history) {
@@ -194,7 +194,6 @@ impl Job {
             None => Progress::NotBegun,
         };
         let kept = self.conversation(&store, &session, stored.is_some(), terms)?;
-        self.shared.store.put(store);
         let ledger = &self.shared.ledger;
         ledger.begin(&home, &self.order.entry, session.as_str(), after)?;
         let start = match progress {
@@ -249,7 +248,8 @@ impl Job {
             request.session_id = Some(session.to_string());
         }
         let runtime = Runtime::new((*terms.context).clone());
-        let mut conversation = runtime.open_conversation(&request, person.clone())?;
+        let mut conversation =
+            runtime.open_conversation_in(store.clone(), &request, person.clone())?;
         let transcript_bytes = conversation.agent().transcript_bytes();
         Ok(KeptConversation {
             conversation,
@@ -291,8 +291,12 @@ impl Job {
                 control.stop(StopCause::Client);
             }
         };
-        tell(Update::Began { session }, 0);
+        let mut has_begun = false;
         let mut observer = |event: TurnEvent<'_>| match event {
+            TurnEvent::Stored => {
+                has_begun = true;
+                tell(Update::Began { session }, 0);
+            }
             TurnEvent::Stream(StreamEvent::Text(text)) => {
                 *bytes += text.len();
                 tell(Update::Text(&text), calls.len());
@@ -338,7 +342,12 @@ impl Job {
             }
             TurnEvent::Notice(text) => tracing::info!(session, "{text}"),
         };
-        conversation.turn(input, &mut observer)
+        let result = conversation.turn(input, &mut observer);
+        if !has_begun {
+            // What the client said could not be stored; the result tells why.
+            sink.update(Update::Began { session });
+        }
+        result
     }
 }
 

@@ -1,64 +1,59 @@
-//! One connection to the sessions that stays open between turns.
+//! The connection to the sessions that all turns share.
 //!
 //! The last connection that closes folds SQLite's log into the database and removes it, and the next
-//! turn would begin it anew, each with a wait for the disk. Closed when nobody has asked for a while.
+//! turn would begin it anew, each with a wait for the disk. A connection for every turn costs more memory
+//! than all else of a turn. Closed when nobody has asked for a while.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hermes_session::SessionStore;
 
-/// The connection that nobody uses at the moment.
+/// The connection, while it is open.
 #[derive(Debug, Default)]
 pub(super) struct OpenStore {
-    idle: Mutex<Option<Idle>>,
+    open: Mutex<Option<Open>>,
 }
 
 #[derive(Debug)]
-struct Idle {
+struct Open {
     store: SessionStore,
     /// Device and inode of its file.
-    file: (u64, u64),
+    file: Option<(u64, u64)>,
 }
 
 impl OpenStore {
-    /// A connection to the sessions of a home: the one that is open, or another.
-    pub(super) fn take(&self, home: &Path) -> hermes_session::Result<SessionStore> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        match idle {
+    /// The connection to the sessions of a home; opened if it is not.
+    pub(super) fn of(&self, home: &Path) -> hermes_session::Result<SessionStore> {
+        let mut open = self.locked();
+        match &*open {
             // The file of that name may be another since, and the home another profile's.
-            Some(idle)
-                if idle.store.path().parent() == Some(home)
-                    && file_of(idle.store.path()) == Some(idle.file) =>
+            Some(known)
+                if known.store.path().parent() == Some(home)
+                    && known.file.is_some()
+                    && file_of(known.store.path()) == known.file =>
             {
-                Ok(idle.store)
+                Ok(known.store.clone())
             }
-            Some(_) | None => SessionStore::open(home),
+            Some(_) | None => {
+                let store = SessionStore::open(home)?;
+                *open = Some(Open {
+                    file: file_of(store.path()),
+                    store: store.clone(),
+                });
+                Ok(store)
+            }
         }
     }
 
-    /// Keeps a connection open for the next turn.
-    pub(super) fn put(&self, store: SessionStore) {
-        let Some(file) = file_of(store.path()) else {
-            return;
-        };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        *idle = Some(Idle { store, file });
+    /// Closes it, once those who still use it have ended.
+    pub(super) fn close(&self) {
+        *self.locked() = None;
     }
 
-    /// Closes it.
-    pub(super) fn close(&self) {
-        drop(
-            self.idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+    fn locked(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,9 +70,7 @@ mod tests {
     fn a_file_that_was_replaced_is_opened_anew() {
         let home = tempfile::tempdir().unwrap();
         let open = OpenStore::default();
-        let store = open.take(home.path()).unwrap();
-        let path = store.path().to_owned();
-        open.put(store);
+        let path = open.of(home.path()).unwrap().path().to_owned();
         let log = path.with_extension("db-wal");
         assert!(log.exists(), "the log lasts as long as the connection");
         let before = file_of(&path);
@@ -85,9 +78,9 @@ mod tests {
         for name in ["state.db", "state.db-wal", "state.db-shm"] {
             hermes_fs::rename(&home.path().join(name), &aside.path().join(name)).unwrap();
         }
-        let store = open.take(home.path()).unwrap();
+        let store = open.of(home.path()).unwrap();
         assert_ne!(before, file_of(store.path()));
-        open.put(store);
+        drop(store);
         open.close();
         assert!(!log.exists(), "nothing is left open");
     }

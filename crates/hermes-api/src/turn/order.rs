@@ -32,7 +32,7 @@ pub(crate) struct TurnOrder {
 /// Something that happened in a turn.
 #[derive(Debug)]
 pub(crate) enum Update<'a> {
-    /// The turn begins, in this session.
+    /// The turn begins, in this session: what the client said is on disk.
     Began {
         session: &'a str,
     },

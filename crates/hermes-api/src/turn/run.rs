@@ -12,7 +12,7 @@ use super::lease::{Lease, Leases};
 use super::open_store::OpenStore;
 use super::order::{TurnOrder, TurnSink};
 use super::running::{RunningPlace, RunningTurn, Shared};
-use super::silence::{Pulse, watch};
+use super::silence::SilenceWatch;
 use crate::host::ApiHost;
 use crate::http::ApiError;
 use crate::ledger::{LiveTurn, TurnLedger};
@@ -82,7 +82,13 @@ impl Turns {
                     tracing::warn!(reason = error.message(), "a run was not begun");
                 }
             }
-            Err(error) => sink.finish(Err(error)),
+            Err(error) => {
+                // The end is recorded.
+                let told = tokio::task::spawn_blocking(move || sink.finish(Err(error)));
+                if let Err(error) = told.await {
+                    tracing::error!(%error, "the end of a run was not told");
+                }
+            }
         }
     }
 
@@ -116,11 +122,8 @@ impl Turns {
             place,
             live,
         } = reserved;
-        let pulse = self.silence_limit().map(|limit| {
-            let pulse = Arc::new(Pulse::new(limit));
-            tokio::spawn(watch(Arc::downgrade(&pulse), Arc::clone(&control)));
-            pulse
-        });
+        let limit = self.silence_limit();
+        let pulse = limit.map(|limit| SilenceWatch::start(limit, Arc::clone(&control)));
         let job = Job {
             shared: Arc::clone(&self.shared),
             order,
@@ -226,11 +229,11 @@ impl Turns {
 
     /// Ends conversations that nobody has continued for long.
     pub(crate) fn sweep(&self) {
-        // While one connection is open SQLite closes no descriptor of the others.
-        if self.active() == 0 {
+        end_all(self.shared.kept.take_stale());
+        // Whoever still has a conversation keeps the connection; a second one would come beside it.
+        if self.active() == 0 && self.kept().0 == 0 {
             self.shared.store.close();
         }
-        end_all(self.shared.kept.take_stale());
     }
 
     pub(crate) fn interrupt_all(&self) {

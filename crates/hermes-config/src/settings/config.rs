@@ -1,6 +1,7 @@
 //! The settings in effect.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hermes_secret::SecretString;
 use serde_json::Value;
@@ -11,6 +12,7 @@ use super::origin::{Candidate, Layer};
 use super::overlay::FileOverlay;
 use super::problem::Problem;
 use super::reporter::ProblemReporter;
+use super::stamps::FileStamps;
 use crate::dotenv::{DotEnv, DotEnvError, is_denied_name};
 use crate::environment::Environment;
 use crate::schema::{self, Kind};
@@ -67,19 +69,33 @@ impl Sources {
     pub fn managed_path(&self) -> Option<PathBuf> {
         self.managed_dir.as_ref().map(|dir| dir.join("config.yaml"))
     }
+
+    /// Every file that settings are read from.
+    fn files(&self) -> Vec<PathBuf> {
+        let own = [self.config_path(), self.dotenv_path()];
+        own.into_iter().chain(self.managed_path()).collect()
+    }
 }
 
 /// Settings in effect for one profile. Loading never fails: what cannot be used is a [`Problem`],
-/// and defaults stand in.
+/// and defaults stand in. Copies share what was read.
 #[derive(Debug, Clone)]
 pub struct Config {
+    read: Arc<ReadSettings>,
+    reporter: Option<ProblemReporter>,
+}
+
+/// What was read.
+#[derive(Debug)]
+struct ReadSettings {
     sources: Sources,
+    /// Of the files, just before they were read.
+    stamps: FileStamps,
     user: SettingsFile,
     managed: Option<SettingsFile>,
     dotenv: DotEnv,
     merged: Value,
     problems: Vec<Problem>,
-    reporter: Option<ProblemReporter>,
 }
 
 impl Config {
@@ -94,6 +110,7 @@ impl Config {
 
     /// Reads all layers and changes nothing on disk, whatever is found.
     pub fn load_read_only(sources: &Sources) -> Self {
+        let stamps = FileStamps::of(&sources.files());
         let mut problems = Vec::new();
         let user = if sources.env.flag(&vars::HERMES_IGNORE_USER_CONFIG) {
             SettingsFile {
@@ -136,57 +153,75 @@ impl Config {
             }
             .apply(&mut merged);
         }
-        Self {
+        let read = ReadSettings {
             sources: sources.clone(),
+            stamps,
             user,
             managed,
             dotenv,
             merged,
             problems,
+        };
+        Self {
+            read: Arc::new(read),
             reporter: None,
         }
     }
 
+    /// The same settings; nobody hears of unusable values.
+    #[must_use]
+    pub fn unreported(&self) -> Self {
+        Self {
+            read: Arc::clone(&self.read),
+            reporter: None,
+        }
+    }
+
+    /// Whether the files are still those that were read.
+    pub fn is_current(&self) -> bool {
+        self.read.stamps == FileStamps::of(&self.read.sources.files())
+    }
+
     /// Where this was read from.
     pub fn sources(&self) -> &Sources {
-        &self.sources
+        &self.read.sources
     }
 
     /// The profile's own file.
     pub fn user_file(&self) -> &SettingsFile {
-        &self.user
+        &self.read.user
     }
 
     /// The administrator's file.
     pub fn managed_file(&self) -> Option<&SettingsFile> {
-        self.managed.as_ref()
+        self.read.managed.as_ref()
     }
 
     /// The profile's `.env`.
     pub fn dotenv(&self) -> &DotEnv {
-        &self.dotenv
+        &self.read.dotenv
     }
 
     /// What is wrong.
     pub fn problems(&self) -> &[Problem] {
-        &self.problems
+        &self.read.problems
     }
 
     /// All settings as one tree, `${…}` expanded. Holds secrets.
     pub fn tree(&self) -> &Value {
-        &self.merged
+        &self.read.merged
     }
 
     /// The value at a dotted path.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.report(key);
         let path: Vec<&str> = key.split('.').collect();
-        value_at(&self.merged, &path)
+        value_at(&self.read.merged, &path)
     }
 
     fn report(&self, key: &str) {
         if let Some(reporter) = &self.reporter {
-            let concerned = self.problems.iter().filter(|one| one.concerns(key));
+            let concerned = self.read.problems.iter().filter(|one| one.concerns(key));
             concerned.for_each(|problem| reporter.tell(problem));
         }
     }
@@ -195,7 +230,7 @@ impl Config {
     /// there with the reference's defaults. An empty path means everything.
     pub fn shown(&self, key: &str) -> Option<Value> {
         let own = if key.is_empty() {
-            Some(&self.merged)
+            Some(&self.read.merged)
         } else {
             self.get(key)
         };
@@ -272,15 +307,15 @@ impl Config {
     /// `config.yaml`.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.report(name);
-        let root = || match self.user.document()?.value().get(name)? {
+        let root = || match self.read.user.document()?.value().get(name)? {
             Value::String(text) if !is_denied_name(name) => Some(text.clone()),
             Value::Number(number) if !is_denied_name(name) => Some(number.to_string()),
             _ => None,
         };
         let filled = |text: &&str| !text.is_empty();
-        let found = self.sources.env.lookup(name).filter(filled);
+        let found = self.read.sources.env.lookup(name).filter(filled);
         let found = found
-            .or_else(|| self.dotenv.get(name).filter(filled))
+            .or_else(|| self.read.dotenv.get(name).filter(filled))
             .map(str::to_owned);
         found.or_else(root).map(SecretString::new)
     }
@@ -288,15 +323,17 @@ impl Config {
     /// Names that the environment and `.env` both set, to different values; the environment wins.
     pub fn conflicting_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self
+            .read
             .dotenv
             .names()
             .filter(|name| {
                 let env = self
+                    .read
                     .sources
                     .env
                     .lookup(name)
                     .filter(|value| !value.is_empty());
-                env.is_some_and(|env| Some(env) != self.dotenv.get(name))
+                env.is_some_and(|env| Some(env) != self.read.dotenv.get(name))
             })
             .map(str::to_owned)
             .collect();
@@ -323,15 +360,18 @@ impl Config {
             })
         };
         let mut found = Vec::new();
-        if let Some(file) = &self.managed {
+        if let Some(file) = &self.read.managed {
             found.extend(file_candidate(Layer::Managed, file, &path));
         }
         let name = spec.and_then(|key| key.var).unwrap_or_default();
-        let text = self.sources.env.lookup(name);
+        let text = self.read.sources.env.lookup(name);
         found.extend(by_variable(Layer::Environment, text, None, None));
-        found.extend(file_candidate(Layer::File, &self.user, &path));
-        let (file, line) = (self.sources.dotenv_path(), self.dotenv.line_of(name));
-        let text = self.dotenv.get(name);
+        found.extend(file_candidate(Layer::File, &self.read.user, &path));
+        let (file, line) = (
+            self.read.sources.dotenv_path(),
+            self.read.dotenv.line_of(name),
+        );
+        let text = self.read.dotenv.get(name);
         found.extend(by_variable(Layer::DotEnv, text, Some(file), line));
         let default = match spec {
             Some(key) => key.default.value(),

@@ -10,6 +10,7 @@ mod origin;
 mod overlay;
 mod problem;
 mod reporter;
+mod stamps;
 mod value_text;
 mod write;
 mod wrong_value;

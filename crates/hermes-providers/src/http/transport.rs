@@ -1,7 +1,7 @@
 //! The thread that drives connections, and the clients it uses.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hermes_http::{HttpSettings, Scheme, root_cause};
@@ -25,6 +25,19 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// acknowledgements of TCP: 40 ms for every answer of a server that does not know better.
 const IDLE_CONNECTIONS: usize = 8;
 
+/// How long conversations that begin share a transport. After that the next one makes another, which
+/// reads the certificates anew.
+const SHARED_FOR: Duration = Duration::from_mins(10);
+
+/// The transport of the conversations that began last.
+static SHARED: Mutex<Option<SharedTransport>> = Mutex::new(None);
+
+/// A transport for everybody with the same settings.
+struct SharedTransport {
+    transport: Arc<Transport>,
+    made: Instant,
+}
+
 /// A request, whole. Never printed: its headers hold the key.
 pub(crate) struct HttpRequest {
     pub(crate) method: Method,
@@ -33,7 +46,8 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Bytes,
 }
 
-/// Makes requests. Shared by every route of a process.
+/// Makes requests. Shared by every route of a conversation, and by the conversations of a process: each
+/// has a thread, and for encrypted connections all certificates.
 pub(crate) struct Transport {
     settings: HttpSettings,
     running: Mutex<Option<Running>>,
@@ -53,6 +67,23 @@ impl Transport {
             settings,
             running: Mutex::new(None),
         })
+    }
+
+    /// The transport that others with these settings use as well.
+    pub(crate) fn shared(settings: HttpSettings) -> Arc<Self> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*shared
+            && known.transport.settings == settings
+            && known.made.elapsed() < SHARED_FOR
+        {
+            return Arc::clone(&known.transport);
+        }
+        let transport = Self::new(settings);
+        *shared = Some(SharedTransport {
+            transport: Arc::clone(&transport),
+            made: Instant::now(),
+        });
+        transport
     }
 
     /// Starts a request. What fails here fails before anything was sent.
@@ -216,4 +247,25 @@ fn reason(error: reqwest::Error) -> String {
         "the connection broke"
     };
     format!("{what}: {}", root_cause(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_settings_share_a_transport_and_others_do_not() {
+        let settings = HttpSettings {
+            no_proxy: Some("transport.test".to_owned()),
+            ..HttpSettings::default()
+        };
+        let first = Transport::shared(settings.clone());
+        assert!(Arc::ptr_eq(&first, &Transport::shared(settings.clone())));
+        let other = Transport::shared(HttpSettings {
+            http_proxy: Some("http://127.0.0.1:9".to_owned()),
+            ..settings.clone()
+        });
+        assert!(!Arc::ptr_eq(&first, &other));
+        assert!(!Arc::ptr_eq(&first, &Transport::shared(settings)));
+    }
 }

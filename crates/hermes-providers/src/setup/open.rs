@@ -31,7 +31,7 @@ pub fn open(config: &Config, overrides: &ModelOverrides) -> Result<Arc<dyn Provi
     if choice.provider.as_deref() == Some(Replay::ID) {
         return Ok(Arc::new(open_replay(config, &choice, attempts(config))?));
     }
-    let transport = Transport::new(HttpSettings::resolve(config));
+    let transport = Transport::shared(HttpSettings::resolve(config));
     let primary = match resolve(config, &choice) {
         Err(error @ OpenError::NoModel { .. }) => {
             only_local_model(config, &choice, &transport).ok_or(error)
@@ -70,7 +70,7 @@ fn assemble(config: &Config, routes: Vec<ResolvedRoute>, transport: &Arc<Transpo
 
 /// Routes for an auxiliary task as one provider: whole answers, no requests for windows.
 pub(super) fn auxiliary_chain(config: &Config, routes: Vec<ResolvedRoute>, attempts: u32) -> Chain {
-    let transport = Transport::new(HttpSettings::resolve(config));
+    let transport = Transport::shared(HttpSettings::resolve(config));
     let cache = WindowCache::of_home(&config.sources().home);
     let routes = routes.into_iter().map(|found| {
         let (stated, _) = window(&found.route, &cache);

@@ -45,14 +45,5 @@ impl BackendKind {
 
 /// What child processes of this profile may know, following changes of the settings.
 pub fn live_environment(context: &Context) -> Arc<LiveEnvironment> {
-    Arc::new(followed(context))
-}
-
-/// The same for children whose commands an agent chooses.
-pub(crate) fn agent_environment(context: &Context) -> Arc<LiveEnvironment> {
-    Arc::new(followed(context).of_agent(true))
-}
-
-fn followed(context: &Context) -> LiveEnvironment {
-    LiveEnvironment::new(context.sources(), context.environment_facts())
+    context.live_environment()
 }

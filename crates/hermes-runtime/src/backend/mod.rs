@@ -8,7 +8,6 @@ mod idle;
 mod orphans;
 mod remote;
 
-pub(crate) use self::choice::agent_environment;
 pub use self::choice::{BackendKind, live_environment};
 pub use self::docker::docker_host;
 pub use self::idle::IdleWatch;

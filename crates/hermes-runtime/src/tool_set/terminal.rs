@@ -2,8 +2,9 @@
 //! must be released at the end. All that `hermes exec` needs, and what a tool set is built on.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hermes_agent::ApprovalModel;
 use hermes_config::vars;
@@ -20,13 +21,14 @@ use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
 use super::sandbox::{SandboxUse, SandboxWish};
-use crate::backend::{
-    BackendRequest, IdleWatch, RemoteLease, Shutdown, agent_environment, live_environment,
-};
+use crate::backend::{BackendRequest, IdleWatch, RemoteLease, Shutdown, live_environment};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::person::{AgentAtTerminal, Person, Reached};
 use crate::worker::DenialLog;
+
+/// How often a process removes what earlier ones left.
+const CLEAN_UP_EVERY: Duration = Duration::from_mins(10);
 
 /// Whether commands need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +82,7 @@ impl TerminalSetup {
                 // Before the first command, so that none of them can have come first.
                 agent_shell::announce_agent();
             }
-            agent_environment(context)
+            context.agent_environment()
         } else {
             live_environment(context)
         };
@@ -158,7 +160,9 @@ impl TerminalSetup {
     /// Cleans up after earlier processes and finds their background processes again. Called before
     /// something is run: a list or a check changes nothing.
     pub fn recover(&self) {
-        self.terminal.clean_up();
+        if is_clean_up_due(&self.terminal.settings().home) {
+            self.terminal.clean_up();
+        }
         let processes = self.terminal.settings().home.join("processes.json");
         if processes.is_file() {
             hermes_telemetry::best_effort("find background processes again", || {
@@ -244,10 +248,24 @@ impl TerminalSetup {
 
 /// What the login shell of a new session on this machine would change. Makes nothing ready on disk.
 pub fn login_overlay(context: &Context) -> Result<Overlay> {
-    let environment = Arc::new(context.environment());
+    let environment = context.environment();
     let backend = local_backend(context, settings(context)?, environment);
     let never = Wake::new().map_err(Error::NoDescriptor)?;
     Ok(backend.login_overlay(&never))
+}
+
+/// Whether what earlier processes left is due to be removed. A server opens many conversations a second.
+fn is_clean_up_due(home: &Path) -> bool {
+    static LAST: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, at)) = &*last
+        && known == home
+        && at.elapsed() < CLEAN_UP_EVERY
+    {
+        return false;
+    }
+    *last = Some((home.to_owned(), Instant::now()));
+    true
 }
 
 fn local_backend(

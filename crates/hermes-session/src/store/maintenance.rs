@@ -38,7 +38,8 @@ impl SessionStore {
     /// blocks them.
     pub fn optimize(&mut self) -> Result<Optimized> {
         let before = self.bytes()?;
-        let connection = self.database.connection();
+        let database = self.database();
+        let connection = database.connection();
         for statement in [
             "INSERT INTO messages_fts(messages_fts) VALUES ('optimize')",
             "INSERT INTO messages_fts_trigram(messages_fts_trigram) VALUES ('optimize')",
@@ -46,12 +47,13 @@ impl SessionStore {
         ] {
             connection
                 .execute_batch(statement)
-                .map_err(self.database.error("optimize"))?;
+                .map_err(database.error("optimize"))?;
         }
         // Moves the write-ahead log into the file, as far as readers allow.
         connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .map_err(self.database.error("optimize"))?;
+            .map_err(database.error("optimize"))?;
+        drop(database);
         Ok(Optimized {
             before,
             after: self.bytes()?,

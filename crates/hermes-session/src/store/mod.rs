@@ -38,16 +38,18 @@ pub use typed::TypedMessage;
 pub use undo::UndoneTurns;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hermes_store::rusqlite::{self, Connection};
 use hermes_store::{Commit, Database};
 
 use crate::Result;
 
-/// A connection to the sessions of one home.
-#[derive(Debug)]
+/// A connection to the sessions of one home. Copies share the connection and take turns: for a process
+/// with many conversations, each of which would otherwise have a cache of pages and the schema for itself.
+#[derive(Debug, Clone)]
 pub struct SessionStore {
-    database: Database,
+    database: Arc<Mutex<Database>>,
     path: PathBuf,
 }
 
@@ -55,6 +57,11 @@ impl SessionStore {
     /// The database file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The connection, for one transaction. What a panic interrupted was undone.
+    fn database(&self) -> MutexGuard<'_, Database> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` in one write transaction.
@@ -78,7 +85,7 @@ impl SessionStore {
         work: impl FnOnce(&SessionTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let path = self.path.as_path();
-        self.database.write_as(commit, |connection| {
+        self.database().write_as(commit, |connection| {
             work(&SessionTransaction {
                 connection,
                 path,
@@ -89,7 +96,7 @@ impl SessionStore {
 
     /// Runs `look` on one snapshot of the file.
     fn read<T>(&self, look: impl FnOnce(&SessionTransaction<'_>) -> Result<T>) -> Result<T> {
-        self.database.read(|connection| {
+        self.database().read(|connection| {
             look(&SessionTransaction {
                 connection,
                 path: &self.path,

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use hermes_store::{Database, OpenOptions};
 
@@ -63,7 +64,7 @@ impl SessionStore {
             .set_prepared_statement_cache_capacity(STATEMENTS);
         Self {
             path: database.path().to_owned(),
-            database,
+            database: Arc::new(Mutex::new(database)),
         }
     }
 }

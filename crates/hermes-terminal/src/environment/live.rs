@@ -1,10 +1,10 @@
 //! The settings about children as they are now: read again when a file has changed.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use hermes_config::settings::FileState;
 use hermes_config::{Config, Sources};
 
 use super::builder::{EnvironmentBuilder, EnvironmentFacts};
@@ -12,31 +12,35 @@ use crate::lock::lock;
 
 /// How long links are taken to be as they were left.
 const LINKS_FRESH: Duration = Duration::from_mins(1);
+/// How long other facts of the disk are, such as which installations there are.
+const FACTS_FRESH: Duration = Duration::from_mins(1);
 
 /// A profile's environment builder that follows its files. Passthrough lists take effect with the
-/// next command, not with the next start.
-#[derive(Debug)]
+/// next command, not with the next start. Conversations of one process share it.
 pub struct LiveEnvironment {
     sources: Sources,
     facts: EnvironmentFacts,
     of_agent: bool,
+    /// Settings that were read before.
+    known: Option<Config>,
     state: Mutex<Option<State>>,
 }
 
-#[derive(Debug)]
 struct State {
-    stamps: Vec<Option<Stamp>>,
+    config: Config,
     builder: Arc<EnvironmentBuilder>,
+    built: Instant,
     links_made: Option<Instant>,
 }
 
-/// What tells one content of a file from another without reading it: when it was changed, its size
-/// and its inode.
-type Stamp = (i64, i64, u64, u64);
-
-fn stamp(path: &Path) -> Option<Stamp> {
-    let meta = hermes_fs::metadata(path).ok()?;
-    Some((meta.mtime(), meta.mtime_nsec(), meta.size(), meta.ino()))
+// The settings hold secrets.
+impl fmt::Debug for LiveEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveEnvironment")
+            .field("home", &self.sources.home)
+            .field("of_agent", &self.of_agent)
+            .finish_non_exhaustive()
+    }
 }
 
 impl LiveEnvironment {
@@ -46,8 +50,17 @@ impl LiveEnvironment {
             sources,
             facts,
             of_agent: false,
+            known: None,
             state: Mutex::new(None),
         }
+    }
+
+    /// The same, beginning with settings that were read from the same sources, unless their files have
+    /// changed since.
+    #[must_use]
+    pub fn starting_with(mut self, config: &Config) -> Self {
+        self.known = Some(config.unreported());
+        self
     }
 
     /// The same for children whose commands an agent chooses.
@@ -82,28 +95,43 @@ impl LiveEnvironment {
     }
 
     fn refreshed<'s>(&self, state: &'s mut Option<State>) -> &'s mut State {
-        let files = [
-            Some(self.sources.config_path()),
-            Some(self.sources.dotenv_path()),
-            self.sources.managed_path(),
-        ];
-        let stamps: Vec<_> = files.iter().flatten().map(|path| stamp(path)).collect();
-        let links_made = match state.take() {
-            Some(known) if known.stamps == stamps => return state.insert(known),
+        let earlier = state.take();
+        let known = earlier.as_ref().map(|state| &state.config);
+        let known = known.or(self.known.as_ref()).cloned();
+        let current = known.clone().filter(Config::is_current);
+        let is_first_look = earlier.is_none() || current.is_none();
+        let links_made = match earlier {
+            Some(state_before)
+                if current.is_some() && state_before.built.elapsed() < FACTS_FRESH =>
+            {
+                return state.insert(state_before);
+            }
             Some(outdated) if outdated.builder.policy().child_home.is_profile_home() => {
                 outdated.links_made
             }
             // A profile home that has just come into use has its links made at once.
             _ => None,
         };
-        let config = Config::load_read_only(&self.sources);
+        let config = current.unwrap_or_else(|| self.read_again(known));
         let builder = EnvironmentBuilder::new(&config, &self.facts).of_agent(self.of_agent);
         let builder = Arc::new(builder);
-        builder.log_warnings();
+        if is_first_look {
+            builder.log_warnings();
+        }
         state.insert(State {
-            stamps,
+            config,
             builder,
+            built: Instant::now(),
             links_made,
         })
+    }
+
+    /// The settings as they are now. A file that breaks changes nothing.
+    fn read_again(&self, known: Option<Config>) -> Config {
+        let read = Config::load_read_only(&self.sources);
+        match known {
+            Some(known) if matches!(read.user_file().state, FileState::Broken(_)) => known,
+            _ => read,
+        }
     }
 }

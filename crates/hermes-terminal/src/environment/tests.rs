@@ -278,6 +278,30 @@ fn lists_are_read_again_when_the_file_changes() {
 }
 
 #[test]
+fn settings_that_were_read_before_are_taken_until_their_file_changes_for_good() {
+    let deny = "terminal: {env_passthrough: []}\n";
+    let profile = TestProfile::new(deny, "").env("VIRTUAL_ENV", "/m");
+    let config = Config::load_read_only(&profile.sources());
+    let live = LiveEnvironment::new(profile.sources(), profile.facts()).starting_with(&config);
+    let has = || {
+        let plan = live.current().plan(SpawnClass::ToolShell);
+        plan.get("VIRTUAL_ENV").is_some()
+    };
+    assert!(!has());
+    let allow = "terminal: {env_passthrough: [VIRTUAL_ENV]}\n";
+    fs::write(profile.at("hh/config.yaml"), allow).unwrap();
+    assert!(has(), "what was read before is outdated");
+    fs::write(
+        profile.at("hh/config.yaml"),
+        "terminal: {env_passthrough: [",
+    )
+    .unwrap();
+    assert!(has(), "a file that breaks changes nothing");
+    fs::write(profile.at("hh/config.yaml"), deny).unwrap();
+    assert!(!has());
+}
+
+#[test]
 fn links_are_made_before_the_first_child_and_once_a_minute() {
     let profile = TestProfile::new(
         "terminal: {home_mode: profile, profile_home_links: [.claude]}\n",

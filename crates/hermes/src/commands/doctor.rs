@@ -103,7 +103,7 @@ const DIRECTORY_WIDTH: usize = 36;
 const NAME_WIDTH: usize = 34;
 
 fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> {
-    let builder = context.environment().of_agent(true);
+    let builder = (*context.environment()).clone().of_agent(true);
     for warning in builder.warnings() {
         context.warn(warning)?;
     }

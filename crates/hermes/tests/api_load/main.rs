@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_soak::{idle_sessions, kills, mixed, streams};
+use hermes_soak::{idle_sessions, kills, mixed, streams, tool_outputs};
 use pretty_assertions::assert_eq;
 
 fn program() -> &'static Path {
@@ -20,7 +20,7 @@ fn two_hundred_streaming_chats_end_well_and_give_their_memory_back() {
     println!("{report:#?}");
     assert_eq!(report.errors, Vec::<String>::new());
     assert!(report.chats >= 200, "{report:?}");
-    assert!(report.peak.megabytes() < 400.0, "{report:?}");
+    assert!(report.peak.megabytes() < 256.0, "{report:?}");
     let most = report.start.megabytes() * 1.1 + 2.0;
     assert!(report.end.megabytes() < most, "{report:?}");
     // What a thread or a connection left behind would show here.
@@ -37,6 +37,16 @@ fn a_hundred_idle_sessions_cost_next_to_nothing() {
     println!("{report:?}");
     assert_eq!(report.sessions, 100);
     assert!(report.end.megabytes() < 64.0, "{report:?}");
+}
+
+// gateway 39: what is kept open has a budget of 32 MB
+#[test]
+fn two_hundred_sessions_with_a_megabyte_of_output_each_stay_within_the_cache() {
+    let report = tool_outputs(program(), 200, 1_000_000);
+    println!("{report:?}");
+    assert!(report.kept > 4, "{report:?}");
+    assert!(report.kept_bytes <= 32 << 20, "{report:?}");
+    assert!(report.end.megabytes() < 32.0 + 60.0, "{report:?}");
 }
 
 #[test]

@@ -37,6 +37,31 @@ fn an_agent_answers_in_a_session_of_its_own() {
     assert!(desk.outputs(&id)[0].ends_with("---\n\nAll is well\n"));
 }
 
+#[test]
+fn two_runs_within_a_second_have_a_session_each() {
+    let desk = CronDesk::answering("All is well");
+    let session = "cron_0123456789ab_20300101_120000";
+    let request = json!({
+        "job_id": "0123456789ab", "job_name": "report", "session_id": session,
+        "prompt": "Report", "foreign_texts": [], "skills": [], "model": null, "provider": null,
+        "base_url": null, "made_with": {"provider": null, "model": null}, "toolsets": [],
+        "workdir": null,
+    });
+    for _ in 0..3 {
+        let agent = desk.home.hermes(["internal", "cron-agent"]);
+        agent.stdin(request.to_string()).run().succeeds();
+    }
+    let sessions = desk.home.run(["sessions", "list", "--json"]).json();
+    let sessions = sessions.as_array().unwrap();
+    let mut ids: Vec<&str> = sessions
+        .iter()
+        .filter_map(|one| one["id"].as_str())
+        .collect();
+    ids.sort_unstable();
+    let numbered = |number: u8| format!("{session}_{number}");
+    assert_eq!(ids, [session, &numbered(2), &numbered(3)]);
+}
+
 // check 36
 #[test]
 fn only_silence_itself_is_not_delivered() {

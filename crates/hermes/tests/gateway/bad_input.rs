@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 
-use crate::post::{Post, end, until};
+use crate::post::{Post, end, ready, until};
 
 const FILES: [&str; 7] = [
     "gateway.pid",
@@ -70,6 +70,44 @@ fn a_home_that_cannot_be_written_to_is_named() {
     output.exits(1).says_part(".hermes");
     post.call(&["status"]).as_nobody().run().exits(3);
     std::fs::set_permissions(post.home.root(), PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_scheduler_whose_home_turns_read_only_goes_on_once_it_can() {
+    const FAILURE: &str = "the scheduler cannot look at the jobs";
+    let post = Post::new();
+    post.home.put("scripts/tick.sh", "echo tick\n");
+    let words = ["cron", "create", "every 1d at 09:00", "--script", "tick.sh"];
+    let job = post.home.hermes(words).args(["--no-agent", "--json"]).run();
+    let id = job.json()["id"].as_str().unwrap().to_owned();
+    post.home.give_to_nobody();
+    let mut gateway = ready(post.call(&["run"]).as_nobody().start());
+    let set_mode = |mode| {
+        std::fs::set_permissions(post.home.path("cron"), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    set_mode(0o500);
+    // The job becomes due; the file stays the user's.
+    let mut jobs: serde_json::Value =
+        serde_json::from_str(&post.home.read("cron/jobs.json")).unwrap();
+    let then = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(10);
+    jobs["jobs"][0]["next_run_at"] = then.to_string().into();
+    std::fs::write(post.home.path("cron/jobs.json"), jobs.to_string()).unwrap();
+    post.until_logged(FAILURE);
+    // Further looks fail for the same reason, which is told once.
+    for _ in 0..5 {
+        std::fs::write(post.home.path("cron/jobs.json"), jobs.to_string()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(post.log().matches(FAILURE).count(), 1, "{}", post.log());
+    post.call(&["status"]).as_nobody().run().exits(0);
+    set_mode(0o700);
+    let outputs = post.home.path(&format!("cron/output/{id}"));
+    until("the run of the job", || {
+        let entries = std::fs::read_dir(&outputs).ok()?;
+        (entries.count() == 1).then_some(())
+    });
+    post.until_logged("the scheduler can look at the jobs again");
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
 }
 
 #[test]

@@ -199,6 +199,7 @@ impl TurnObserver for Display {
             TurnEvent::Calling { .. }
             | TurnEvent::Called { .. }
             | TurnEvent::Notice(_)
+            | TurnEvent::Stored
             | TurnEvent::Stream(_) => {}
         }
     }

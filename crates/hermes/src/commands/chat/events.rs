@@ -108,7 +108,7 @@ impl TurnObserver for Events {
                 json!({"type": "notice", "message": message})
             }
             // The call itself follows once its arguments are complete.
-            TurnEvent::Stream(StreamEvent::ToolCall { .. }) => return,
+            TurnEvent::Stream(StreamEvent::ToolCall { .. }) | TurnEvent::Stored => return,
             TurnEvent::Calling {
                 tool, arguments, ..
             } => {

@@ -9,6 +9,7 @@ use hermes_agent::prompt::scan;
 use hermes_cron::{AgentRequest, ModelSnapshot};
 use hermes_proc::EndSignal;
 use hermes_runtime::{ConversationRequest, configured_model, missing_skills};
+use hermes_session::{SessionId, SessionStore};
 
 use crate::commands::chat;
 use crate::context::Context;
@@ -52,7 +53,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
     let skills = skills.filter(|skill| !missing.contains(&skill.as_str()));
     let toolsets = request.toolsets.join(",");
     let conversation = ConversationRequest {
-        session_id: Some(request.session_id),
+        session_id: Some(free_session(&request.session_id, context)?),
         is_scheduled: true,
         platform: "cron".to_owned(),
         model: request.model,
@@ -65,6 +66,21 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
         ..ConversationRequest::new("cron", tool_access::interrupt()?)
     };
     chat::run_scheduled(&prompt, conversation, context)
+}
+
+/// The id of a new session: the wanted one, numbered if an earlier run of the job began within the same
+/// second. No two runs of one job work at the same time.
+fn free_session(wanted: &str, context: &Context) -> Result<String> {
+    let Some(store) = SessionStore::open_read_only(&context.location.home)? else {
+        return Ok(wanted.to_owned());
+    };
+    let mut id = wanted.to_owned();
+    let mut number = 1;
+    while store.session(&SessionId::parse(&id)?)?.is_some() {
+        number += 1;
+        id = format!("{wanted}_{number}");
+    }
+    Ok(id)
 }
 
 fn read() -> Result<AgentRequest> {
