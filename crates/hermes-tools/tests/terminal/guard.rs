@@ -123,10 +123,18 @@ fn text_for_a_shell_on_a_terminal_is_judged_like_a_command() {
     let flagged = send("submit", "python3 -c 'print(1)'");
     assert_eq!(flagged["status"], "blocked");
     assert_eq!(flagged["pattern_key"], "script execution via -e/-c flag");
+    let answers = |text: &str| {
+        eventually(text, || {
+            let poll = world.process(json!({"action": "poll", "session_id": id}));
+            poll["output_preview"].as_str().unwrap().contains(text)
+        });
+    };
     // What the shell was told before counts.
-    for line in ["target=$HOME", "cd ~", "echo ready"] {
+    for line in ["target=$HOME", "cd ~", "echo ready $((20 + 1))"] {
         assert_eq!(send("submit", line)["status"], "ok", "{line}");
     }
+    // A shell that is still starting would be ended by the Ctrl-C below.
+    answers("ready 21");
     for line in ["rm -rf \"$target\"", "rm -rf *"] {
         let result = send("submit", line);
         assert!(is_hardline(&result), "{line}: {result}");
@@ -148,13 +156,7 @@ fn text_for_a_shell_on_a_terminal_is_judged_like_a_command() {
     assert!(is_hardline(&send("submit", "-r ~")));
     assert_eq!(send("write", "\u{3}")["status"], "ok");
     assert_eq!(send("submit", "echo still $((40 + 2))")["status"], "ok");
-    eventually("the answer", || {
-        let poll = world.process(json!({"action": "poll", "session_id": id}));
-        poll["output_preview"]
-            .as_str()
-            .unwrap()
-            .contains("still 42")
-    });
+    answers("still 42");
     assert!(world.path("user/precious").exists());
     world.process(json!({"action": "kill", "session_id": id}));
     // A program that runs nothing of it takes any text.
