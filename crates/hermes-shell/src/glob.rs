@@ -29,6 +29,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// Takes a pattern apart.
     pub fn new(pattern: &str, case: Case) -> Self {
         let parts = compile(pattern, case);
         Self { parts, case }

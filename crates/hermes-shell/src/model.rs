@@ -136,6 +136,7 @@ impl Command {
         self.words.first().map_or("", |word| basename(&word.text))
     }
 
+    /// The words behind the command word.
     pub fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
