@@ -182,6 +182,8 @@ vars! {
     HERMES_DUMP_REQUESTS;
     /// Address for the provider `custom` when `model.base_url` is unset.
     CUSTOM_BASE_URL;
+    /// Host of the GitHub that Copilot belongs to, instead of `github.com`.
+    COPILOT_GH_HOST;
     /// Where Ollama listens, as its own programs read it; `hermes setup` looks there.
     OLLAMA_HOST;
     /// File of certificates to trust instead of the system's, before `REQUESTS_CA_BUNDLE`.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use hermes_policy::{
     ApprovalSettings, CheckRequest, CommandPolicy, Interaction, KnownHomes, KnownPaths,
-    SessionApprovals, UnknownShell,
+    SessionApprovals,
 };
 use hermes_secret::Redactor;
 
@@ -37,7 +37,7 @@ fn main() {
         let check = || {
             policy.check(&CheckRequest {
                 text: command,
-                shell: &UnknownShell,
+                shell: &hermes_shell::UnknownShell,
                 isolated: false,
                 sandboxed: false,
                 yolo: false,

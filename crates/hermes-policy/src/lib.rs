@@ -16,10 +16,7 @@ pub use approval::{
     CheckRequest, CommandPolicy, Interaction, PermanentApprovals, RiskAssessor, SessionApprovals,
     Status, Unattended, Verdict,
 };
-pub use command::{
-    KnownHomes, KnownPaths, KnownShell, SudoRewrite, UnknownShell, is_unfinished, last_program,
-    lists_variables, runs_typed_text, with_password_from_stdin,
-};
+pub use command::{KnownHomes, KnownPaths, SudoRewrite, with_password_from_stdin};
 pub use files::{
     PrivateHomes, ReadGuard, WriteContext, WriteRefusal, check_write, check_write_by_text,
     parse_safe_roots,

@@ -159,7 +159,7 @@ fn commands_that_overwrite_an_entry_need_approval() {
     let refused = |path: &Path| {
         let text = format!("echo x > {}", path.display());
         let verdict = policy.check(&CheckRequest {
-            shell: &crate::UnknownShell,
+            shell: &hermes_shell::UnknownShell,
             text: &text,
             isolated: false,
             sandboxed: false,

@@ -34,13 +34,13 @@ pub use catalog::{
 pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
 pub use login::{
-    BrowserLogin, DeviceLogin, DevicePrompt, LOGIN_SERVERS, LoginConnection, LoginError,
-    LoginServer, QwenLogin, login_server,
+    BrowserLogin, CopilotHost, DeviceLogin, DevicePrompt, LOGIN_SERVERS, LoginConnection,
+    LoginError, LoginServer, QwenLogin, login_server,
 };
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{
     AuthError, AuthFile, CredentialEntry, CredentialStatus, LoginPortal, LoginTokens, RemovedLogin,
-    is_usable_secret,
+    is_usable_secret, key_refusal,
 };
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;

@@ -1,7 +1,7 @@
 //! Who decides whether a command may run, and who knows the password of sudo.
 
-use hermes_policy::KnownShell;
 use hermes_secret::SecretString;
+use hermes_shell::KnownShell;
 
 use crate::confinement::Confinement;
 use crate::shell::SessionKey;

@@ -12,9 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use hermes_fs::random_hex;
-use hermes_policy::{is_unfinished, lists_variables, runs_typed_text};
 use hermes_proc::Wake;
 use hermes_secret::{Redactor, Sink};
+use hermes_shell::{is_unfinished, lists_variables, runs_typed_text};
 
 use crate::approval::{
     CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, SudoSupport,

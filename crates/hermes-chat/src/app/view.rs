@@ -168,7 +168,7 @@ impl App {
         let mut rows = Vec::new();
         if let Some(view) = self.questions.front_mut() {
             rows = view.rows(width, palette, glyphs);
-            if !view.wants_text() {
+            if !view.shows_text(!self.composer.is_empty()) {
                 return (rows, None);
             }
         }

@@ -11,6 +11,8 @@ use crate::terminal::{Key, Mods};
 
 /// Keys that arrive sooner were meant for the text: nobody has read the question yet.
 const READING_TIME: Duration = Duration::from_millis(400);
+/// Who is typing goes on with the text: a letter of a word is no answer.
+const TYPING_PAUSE: Duration = Duration::from_secs(1);
 /// Rows of a command that are shown at once.
 const COMMAND_ROWS: usize = 12;
 
@@ -18,6 +20,8 @@ const COMMAND_ROWS: usize = 12;
 pub(crate) struct QuestionView {
     pub(crate) question: Question,
     since: Instant,
+    /// When a key was last taken for text.
+    last_text: Option<Instant>,
     /// What has been typed of a password.
     typed: Zeroizing<String>,
     /// The first row of a command that is longer than the place for it.
@@ -38,8 +42,24 @@ impl QuestionView {
         Self {
             question,
             since: Instant::now(),
+            last_text: None,
             typed: Zeroizing::new(String::new()),
             first: 0,
+        }
+    }
+
+    /// Whether keys are answers by now.
+    fn takes_keys(&self) -> bool {
+        let is_typing = |at: Instant| at.elapsed() < TYPING_PAUSE;
+        self.since.elapsed() >= READING_TIME && !self.last_text.is_some_and(is_typing)
+    }
+
+    /// Whether the text is shown below the question.
+    pub(crate) fn shows_text(&self, has_text: bool) -> bool {
+        match self.question.asked {
+            Asked::Clarify(_) => true,
+            Asked::Approval(_) => has_text,
+            Asked::Password => false,
         }
     }
 
@@ -65,13 +85,20 @@ impl QuestionView {
     pub(crate) fn key(&mut self, key: Key, mods: Mods) -> Handled {
         match &self.question.asked {
             Asked::Approval(request) => {
-                if self.since.elapsed() < READING_TIME {
+                if !self.takes_keys() {
+                    self.last_text = Some(Instant::now());
                     return Handled::NotMine;
                 }
                 match key {
                     Key::Up => self.first = self.first.saturating_sub(1),
                     Key::Down => self.first += 1,
-                    _ => return self.approval(&request.clone(), key),
+                    _ => {
+                        let handled = self.approval(&request.clone(), key, mods);
+                        if matches!(handled, Handled::NotMine) {
+                            self.last_text = Some(Instant::now());
+                        }
+                        return handled;
+                    }
                 }
                 Handled::Taken
             }
@@ -80,8 +107,9 @@ impl QuestionView {
         }
     }
 
-    fn approval(&self, request: &ApprovalRequest, key: Key) -> Handled {
+    fn approval(&self, request: &ApprovalRequest, key: Key, mods: Mods) -> Handled {
         let (answer, word) = match key {
+            _ if mods.ctrl || mods.alt => return Handled::Taken,
             Key::Char('o' | 'O' | 'y' | 'Y') => (Answer::Once, "Approved once"),
             Key::Char('s' | 'S') if request.offer_session => {
                 (Answer::Session, "Approved for this session")
@@ -90,6 +118,8 @@ impl QuestionView {
                 (Answer::Always, "Approved always")
             }
             Key::Char('d' | 'D' | 'n' | 'N') | Key::Escape => (Answer::Deny(None), "Denied"),
+            // The beginning of a word.
+            Key::Char(_) => return Handled::NotMine,
             _ => return Handled::Taken,
         };
         let is_approved = !matches!(answer, Answer::Deny(_));
@@ -202,7 +232,7 @@ impl QuestionView {
             rows.extend(wrap_text(&text, palette.warning(), "", width));
         }
         // The keys are shown as soon as they count.
-        if self.since.elapsed() < READING_TIME {
+        if !self.takes_keys() {
             rows.push(Line::default());
             return rows;
         }

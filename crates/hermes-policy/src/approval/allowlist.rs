@@ -1,6 +1,6 @@
 //! `command_allowlist`: commands and patterns that run without a question.
 
-use crate::command::glob::{Case, is_glob, matches};
+use hermes_shell::glob::{Case, is_glob, matches};
 
 /// Whether an entry is this very command or a pattern of it. What could carry a second command never
 /// matches, wherever in the text it stands.

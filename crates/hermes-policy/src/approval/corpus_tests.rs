@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     ApprovalSettings, CheckRequest, CommandPolicy, Interaction, KnownHomes, KnownPaths,
-    SessionApprovals, UnknownShell, Verdict,
+    SessionApprovals, Verdict,
 };
 
 /// Attacks as they were found.
@@ -27,7 +27,7 @@ fn judged(command: &str, sandboxed: bool) -> Verdict {
     let policy = CommandPolicy::new(ApprovalSettings::default(), paths, redactor);
     policy.check(&CheckRequest {
         text: command,
-        shell: &UnknownShell,
+        shell: &hermes_shell::UnknownShell,
         isolated: false,
         sandboxed,
         yolo: false,

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::command::glob::{Case, Pattern};
-use crate::command::normalise::KnownHomes;
-use crate::command::syntax::Analysis;
+use crate::command::known_homes::KnownHomes;
+use hermes_shell::Analysis;
+use hermes_shell::glob::{Case, Pattern};
 
 /// The first pattern that meets the command as a whole or any command in it, by its name with or
 /// without a directory.

@@ -10,7 +10,6 @@ use super::deny::denied_by;
 use super::remembered::{PermanentApprovals, SessionApprovals};
 use super::settings::{ApprovalMode, ApprovalSettings, Unattended};
 use super::verdict::{ApprovedBy, Verdict};
-use crate::command::KnownShell;
 use crate::command::detect::{KnownPaths, detect};
 use crate::command::foreground::foreground_refusal;
 use crate::command::gateway_self_harm::gateway_self_harm;
@@ -18,7 +17,8 @@ use crate::command::hardline::hardline;
 use crate::command::keys;
 use crate::command::own_files::{self, writes_own_files};
 use crate::command::sudo::writes_password;
-use crate::command::syntax::Analysis;
+use hermes_shell::Analysis;
+use hermes_shell::KnownShell;
 
 /// Who can be asked.
 #[derive(Clone, Copy)]

@@ -58,7 +58,7 @@ fn request<'a>(
 ) -> CheckRequest<'a> {
     CheckRequest {
         text,
-        shell: &crate::UnknownShell,
+        shell: &hermes_shell::UnknownShell,
         isolated: false,
         sandboxed: false,
         yolo: false,
@@ -600,7 +600,7 @@ fn execute_code_needs_one_approval_for_the_script() {
 /// A session that earlier commands left in the root directory, with an alias, a function and exports.
 struct LeftBehind;
 
-impl crate::KnownShell for LeftBehind {
+impl hermes_shell::KnownShell for LeftBehind {
     fn directory(&self) -> Option<String> {
         Some("/".to_owned())
     }

@@ -9,8 +9,8 @@ use super::*;
 use crate::command::foreground::foreground_refusal;
 use crate::command::gateway_self_harm::gateway_self_harm;
 use crate::command::sudo::uses;
-use crate::command::syntax::Analysis;
 use crate::{KnownHomes, KnownPaths, with_password_from_stdin};
+use hermes_shell::Analysis;
 
 fn verdict(text: &str) -> Verdict {
     let paths = KnownPaths {
@@ -24,7 +24,7 @@ fn verdict(text: &str) -> Verdict {
     let policy = CommandPolicy::new(settings, paths, Arc::new(Redactor::default()));
     policy.check(&CheckRequest {
         text,
-        shell: &crate::UnknownShell,
+        shell: &hermes_shell::UnknownShell,
         isolated: false,
         sandboxed: false,
         yolo: false,

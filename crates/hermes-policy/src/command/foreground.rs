@@ -3,7 +3,7 @@
 //! Only what stands in the command line itself counts: a script that a shell is given may start
 //! what it likes, it is ended with the command.
 
-use super::syntax::{Analysis, Command, Reach, Via, operands};
+use hermes_shell::{Analysis, Command, Reach, Via, operands};
 
 /// Why a command should not run in the foreground, if so.
 pub(crate) fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 //! so no approval helps.
 
 use super::detect::hermes_call;
-use super::syntax::{Analysis, Command, Reach, is_one_of};
+use hermes_shell::{Analysis, Command, Reach, is_one_of};
 
 /// Verbs of `systemctl` that leave a running gateway alone.
 const HARMLESS: &str = "status show cat is-active is-enabled is-failed list-units list-dependencies \

@@ -1,8 +1,8 @@
 //! Commands that never run, whatever the user or the settings say.
 
-use super::normalise::KnownHomes;
+use super::known_homes::KnownHomes;
 use super::paths::{is_block_device, is_irreplaceable, is_restart_switch};
-use super::syntax::{
+use hermes_shell::{
     Analysis, Command, MAX_COMMAND_CHARS, Reach, Script, Via, Word, basename, file_operands,
     is_long, is_one_of, operands,
 };
@@ -53,7 +53,13 @@ pub(crate) fn command_hardline(command: &Command, homes: &KnownHomes) -> Option<
     let candidates: Vec<&str> = match command.words.first() {
         Some(word) if word.glob => NAMES
             .split(' ')
-            .filter(|name| super::glob::matches(command.name(), name, super::glob::Case::Sensitive))
+            .filter(|name| {
+                hermes_shell::glob::matches(
+                    command.name(),
+                    name,
+                    hermes_shell::glob::Case::Sensitive,
+                )
+            })
             .collect(),
         _ => vec![command.name()],
     };

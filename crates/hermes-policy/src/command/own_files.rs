@@ -1,9 +1,9 @@
 //! Commands that would change Hermes' own settings, keys and state behind its back. An agent that
 //! may do that needs no other permission.
 
-use super::normalise::KnownHomes;
+use super::known_homes::KnownHomes;
 use super::paths::{Sensitive, sensitivity};
-use super::syntax::{Analysis, Reach};
+use hermes_shell::{Analysis, Reach};
 
 /// What to tell who tried.
 pub(crate) const MESSAGE: &str = "BLOCKED: this would write to Hermes' own settings, keys or state, \

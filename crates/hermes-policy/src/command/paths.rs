@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::glob::{self, Case};
-use super::normalise::KnownHomes;
-use super::syntax::{Command, Word};
+use super::known_homes::KnownHomes;
 use crate::private_places::{Access, PrivatePlace, in_hermes_home, in_home, on_machine};
+use hermes_shell::glob::{self, Case};
+use hermes_shell::{Command, Word};
 
 /// Directories whose loss is the loss of the machine.
 const PROTECTED: &[&str] = &[

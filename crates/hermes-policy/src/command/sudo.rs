@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::keys::{self, Key};
-use super::syntax::{Analysis, Command, SUDO_VALUES, Script, behind_options, is_long};
+use hermes_shell::{Analysis, Command, SUDO_VALUES, Script, behind_options, is_long};
 
 /// A `sudo` in the command line itself.
 pub(crate) struct SudoUse {

@@ -2,6 +2,7 @@
 
 /// Beginnings of keys and the provider that issues them, the longest first.
 const SHAPES: &[(&str, &str)] = &[
+    ("github_pat_", "copilot"),
     ("sk-svcacct-", "openai-api"),
     ("sk-admin-", "openai-api"),
     ("sk-proj-", "openai-api"),
@@ -10,6 +11,8 @@ const SHAPES: &[(&str, &str)] = &[
     ("sk-or-", "openrouter"),
     ("AIza", "gemini"),
     ("xai-", "xai"),
+    ("gho_", "copilot"),
+    ("ghu_", "copilot"),
     ("hf_", "huggingface"),
     ("fw_", "fireworks"),
 ];

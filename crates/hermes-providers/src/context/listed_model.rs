@@ -60,7 +60,8 @@ impl ListedModel {
     pub(crate) fn read(model: &Value, window: Option<u64>) -> Option<Self> {
         let mut names = ["id", "slug", "name"].into_iter();
         let name = names.find_map(|key| model[key].as_str())?;
-        if matches!(model["visibility"].as_str(), Some("hide" | "hidden")) {
+        let is_hidden = matches!(model["visibility"].as_str(), Some("hide" | "hidden"));
+        if is_hidden || model["model_picker_enabled"] == false {
             return None;
         }
         // Gemini lists its models under the name of the collection.
@@ -69,12 +70,16 @@ impl ListedModel {
             return None;
         }
         let parameters = model["supported_parameters"].as_array();
+        // Copilot lists what completes lines and makes vectors, too.
+        let is_other_kind = model["capabilities"]["type"]
+            .as_str()
+            .is_some_and(|kind| kind != "chat");
         let takes_tools = parameters.is_none_or(|list| list.iter().any(|one| one == "tools"));
         Some(Self {
             window,
             price: price(&model["pricing"]),
             created: created(model),
-            is_for_agents: takes_tools && is_for_chat(name),
+            is_for_agents: takes_tools && !is_other_kind && is_for_chat(name),
             name: name.to_owned(),
         })
     }

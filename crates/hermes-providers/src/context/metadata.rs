@@ -23,6 +23,8 @@ const OLLAMA_PORT: &str = ":11434";
 
 /// Keys under which servers state the window, the most precise first.
 const WINDOW_KEYS: &[&str] = &[
+    // What Copilot takes of a window that is larger.
+    "max_prompt_tokens",
     "context_length",
     "context_window",
     "context_size",
@@ -126,7 +128,7 @@ impl ModelServer<'_> {
     }
 
     fn models(&self) -> Option<Value> {
-        let url = self.route.model_list();
+        let url = self.route.model_list(self.key);
         self.fetch(Method::GET, url, String::new(), self.timeout)
     }
 
@@ -152,7 +154,7 @@ impl ModelServer<'_> {
                     .with_query(format!("{}/key", self.route.base_url)),
             )?;
         }
-        let models = self.ask(self.route.model_list())?;
+        let models = self.ask(self.route.model_list(self.key))?;
         Ok(listed_models(&models))
     }
 

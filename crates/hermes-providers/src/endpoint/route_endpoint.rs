@@ -19,7 +19,7 @@ use crate::http::{HttpRequest, Method, Transport};
 use crate::provider::RouteInfo;
 use crate::request::ModelRequest;
 use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent};
-use crate::route::{ApiMode, Route, is_host};
+use crate::route::{ApiMode, Route, is_host, turn_headers};
 use crate::server_limits::ServerLimits;
 use crate::small_image::SmallImages;
 use crate::wire::{ANTHROPIC_BETAS, CollectedAnswer, encode};
@@ -152,13 +152,17 @@ impl Endpoint {
             dump.dump(&self.route, request.session_id.as_deref(), &body, key);
         }
         let body = Bytes::from(body.to_string());
+        let turn = match self.route.provider.as_str() {
+            "copilot" => turn_headers(request),
+            _ => Vec::new(),
+        };
         let deadline = Instant::now() + self.route.timeouts.request;
         let mut reconnects = 0;
         loop {
             let mut answer = CollectedAnswer::default();
             let mut has_streamed = false;
             let outcome = AnswerReader {
-                exchange: self.send(&body, key, limits)?,
+                exchange: self.send(&body, key, limits, &turn)?,
                 mode: self.route.mode,
                 answer: &mut answer,
                 sink: &mut |event| {
@@ -262,6 +266,7 @@ impl Endpoint {
         body: &Bytes,
         key: Option<&SecretString>,
         limits: ServerLimits,
+        turn: &[(&'static str, String)],
     ) -> Result<crate::http::Exchange, ProviderError> {
         let accept = if limits.no_stream {
             "application/json"
@@ -273,10 +278,10 @@ impl Endpoint {
             ("accept", accept.to_owned()),
         ];
         headers.extend(self.key_headers(key));
-        headers.extend(self.route.headers.iter().cloned());
+        headers.extend(self.route.headers.iter().chain(turn).cloned());
         let request = HttpRequest {
             method: Method::POST,
-            url: self.route.endpoint(),
+            url: self.route.endpoint(key),
             headers,
             body: body.clone(),
         };

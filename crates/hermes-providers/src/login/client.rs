@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{LoginConnection, LoginError};
 use crate::classify::error_message;
 use crate::http::{HttpRequest, Method, Transport, whole_answer};
+use crate::pool::LoginTokens;
 use crate::route::{host_of, is_local};
 
 /// An answer: its status and, if it is JSON, its content.
@@ -78,8 +79,12 @@ impl LoginClient {
     }
 
     /// Asks for JSON.
-    pub(super) fn get(&self, path: &str) -> Result<Answer, LoginError> {
-        self.send(Method::GET, path, String::new(), Vec::new())
+    pub(super) fn get(
+        &self,
+        path: &str,
+        headers: Vec<(&'static str, String)>,
+    ) -> Result<Answer, LoginError> {
+        self.send(Method::GET, path, String::new(), headers)
     }
 
     fn post(
@@ -118,6 +123,30 @@ impl LoginClient {
             value: serde_json::from_str(&text).unwrap_or(Value::Null),
             text,
         })
+    }
+
+    /// The content of an answer that has to be a good one.
+    pub(super) fn accepted(&self, answer: Answer) -> Result<Value, LoginError> {
+        match answer.status {
+            200 => Ok(answer.value),
+            _ => Err(self.refused(&answer)),
+        }
+    }
+
+    /// The tokens of an answer.
+    pub(super) fn tokens(&self, answer: &Value) -> Result<LoginTokens, LoginError> {
+        LoginTokens::read(answer).ok_or_else(|| self.incomplete("a token"))
+    }
+
+    /// A text that an answer has to have; `what` it is, for the error.
+    pub(super) fn text<'v>(
+        &self,
+        answer: &'v Value,
+        key: &str,
+        what: &'static str,
+    ) -> Result<&'v str, LoginError> {
+        let text = answer[key].as_str().filter(|text| !text.is_empty());
+        text.ok_or_else(|| self.incomplete(what))
     }
 
     /// The error for an answer that is none of the expected ones.

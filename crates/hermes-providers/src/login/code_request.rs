@@ -26,11 +26,13 @@ pub struct DevicePrompt {
 impl DevicePrompt {
     /// Reads what a server answers to the request for a code.
     pub(super) fn read(answer: &Value, client: &LoginClient) -> Result<Self, LoginError> {
-        let text = |key: &str| answer[key].as_str().map(str::to_owned);
+        let whole_page = answer["verification_uri_complete"].as_str();
         Ok(Self {
-            page: text("verification_uri").ok_or_else(|| client.incomplete("a page to open"))?,
-            whole_page: text("verification_uri_complete"),
-            code: text("user_code").ok_or_else(|| client.incomplete("a code"))?,
+            page: client
+                .text(answer, "verification_uri", "a page to open")?
+                .to_owned(),
+            whole_page: whole_page.map(str::to_owned),
+            code: client.text(answer, "user_code", "a code")?.to_owned(),
         })
     }
 }

@@ -1,14 +1,14 @@
 //! A login with a code that is typed on any device with a browser.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hermes_config::Config;
 use hermes_proc::Wake;
 
 use super::client::LoginClient;
 use super::code_request::{CodeRequest, DevicePrompt};
-use super::poll::{Pace, Polled, standard};
-use super::servers::Protocol;
+use super::poll::{IssuedCode, Pace, standard};
+use super::servers::{GITHUB_TOKENS, Protocol};
 use super::{LoginConnection, LoginError, LoginServer, minimax, openai};
 use crate::pool::LoginTokens;
 use crate::route::{host_of, is_host};
@@ -43,6 +43,10 @@ impl DeviceLogin {
         match self.server.protocol {
             Protocol::Portal => {
                 let paths = ("/api/oauth/device/code", "/api/oauth/token");
+                self.standard(&client, paths.0, (&client, paths.1), interrupt, show)
+            }
+            Protocol::GitHub => {
+                let paths = ("/login/device/code", GITHUB_TOKENS);
                 self.standard(&client, paths.0, (&client, paths.1), interrupt, show)
             }
             Protocol::Announced => {
@@ -86,41 +90,38 @@ impl DeviceLogin {
             ("client_id", self.client_id.as_str()),
             ("scope", self.scope.as_str()),
         ];
-        let answer = client.post_form(codes, &fields, Vec::new())?;
-        if answer.status != 200 {
-            return Err(client.refused(&answer));
-        }
-        let device_code = answer.value["device_code"].as_str();
-        let device_code = device_code.ok_or_else(|| client.incomplete("a device code"))?;
-        let prompt = DevicePrompt::read(&answer.value, client)?;
-        let seconds = |key: &str, usual: u64| {
-            Duration::from_secs(answer.value[key].as_u64().unwrap_or(usual))
+        let answer = client.accepted(client.post_form(codes, &fields, Vec::new())?)?;
+        let device_code = client.text(&answer, "device_code", "a device code")?;
+        let seconds =
+            |key: &str, usual: u64| Duration::from_secs(answer[key].as_u64().unwrap_or(usual));
+        let issued = IssuedCode {
+            prompt: DevicePrompt::read(&answer, client)?,
+            pace: Pace::new(
+                seconds("interval", USUAL_INTERVAL),
+                seconds("expires_in", USUAL_LIFETIME),
+            ),
         };
-        let pace = Pace {
-            interval: seconds("interval", USUAL_INTERVAL),
-            deadline: Instant::now() + seconds("expires_in", USUAL_LIFETIME),
-        };
-        show(&prompt);
-        let given = pace.poll(interrupt, || -> Result<Polled, LoginError> {
-            let fields = [
-                ("grant_type", GRANT),
-                ("client_id", self.client_id.as_str()),
-                ("device_code", device_code),
-            ];
-            standard(tokens.post_form(path, &fields, Vec::new())?, tokens)
-        })?;
-        LoginTokens::read(&given).ok_or_else(|| tokens.incomplete("a token"))
+        let fields = [
+            ("grant_type", GRANT),
+            ("client_id", self.client_id.as_str()),
+            ("device_code", device_code),
+        ];
+        let given = issued.wait(
+            tokens,
+            (interrupt, show),
+            || tokens.post_form(path, &fields, Vec::new()),
+            |answer| standard(answer, tokens),
+        )?;
+        tokens.tokens(&given)
     }
 }
 
 /// Where a server says that it gives tokens. The address gets to see every token, so it has to belong
 /// to the server.
 pub(super) fn token_address(client: &LoginClient) -> Result<String, LoginError> {
-    let answer = client.get("/.well-known/openid-configuration")?;
-    if answer.status != 200 {
-        return Err(client.refused(&answer));
-    }
-    let address = answer.value["token_endpoint"].as_str().unwrap_or_default();
+    let answer = client.get("/.well-known/openid-configuration", Vec::new())?;
+    let answer = client.accepted(answer)?;
+    let address = answer["token_endpoint"].as_str().unwrap_or_default();
     let host = host_of(address);
     let is_own = host == client.host || (is_host(&client.host, "x.ai") && is_host(&host, "x.ai"));
     if is_own {

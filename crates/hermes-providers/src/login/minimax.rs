@@ -1,6 +1,6 @@
 //! MiniMax's login by code, which is of use only to who knows the verifier of its challenge.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use hermes_proc::Wake;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::LoginError;
 use super::client::{Answer, LoginClient};
 use super::code_request::{CodeRequest, DevicePrompt};
 use super::pkce::Pkce;
-use super::poll::{Pace, Polled};
+use super::poll::{IssuedCode, Pace, Polled};
 use crate::pool::LoginTokens;
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:user_code";
@@ -32,39 +32,34 @@ pub(super) fn log_in(
         ("code_challenge_method", "S256"),
         ("state", state.as_str()),
     ];
-    let answer = client.post_form("/oauth/code", &fields, Vec::new())?;
-    if answer.status != 200 {
-        return Err(client.refused(&answer));
-    }
-    if answer.value["state"].as_str() != Some(&state) {
+    let answer = client.accepted(client.post_form("/oauth/code", &fields, Vec::new())?)?;
+    if answer["state"].as_str() != Some(&state) {
         return Err(client.incomplete("the state it was sent"));
     }
-    let prompt = DevicePrompt::read(&answer.value, client)?;
-    let expires = expiry(&answer.value).ok_or_else(|| client.incomplete("the time of its end"))?;
+    let expires = expiry(&answer).ok_or_else(|| client.incomplete("the time of its end"))?;
     let left = expires.duration_since(SystemTime::now());
-    let interval = answer.value["interval"].as_u64().unwrap_or(USUAL_INTERVAL);
-    let pace = Pace {
-        interval: Duration::from_millis(interval),
-        deadline: Instant::now() + left.unwrap_or_default(),
+    let interval = answer["interval"].as_u64().unwrap_or(USUAL_INTERVAL);
+    let issued = IssuedCode {
+        prompt: DevicePrompt::read(&answer, client)?,
+        pace: Pace::new(Duration::from_millis(interval), left.unwrap_or_default()),
     };
-    show(&prompt);
-    let given = pace.poll(interrupt, || {
-        let fields = [
-            ("grant_type", GRANT),
-            ("client_id", request.client_id),
-            ("user_code", prompt.code.as_str()),
-            ("code_verifier", pkce.verifier.as_str()),
-        ];
-        let answer = client.post_form("/oauth/token", &fields, Vec::new())?;
-        match (answer.status, answer.value["status"].as_str()) {
-            (200, Some("success")) => Ok(Polled::Done(answer.value)),
-            (200, Some("error")) => Err(LoginError::Denied),
-            (200, _) => Ok(Polled::Again),
-            (429 | 500.., _) => Ok(Polled::Slower),
-            _ => Err(client.refused(&answer)),
-        }
-    })?;
-    tokens(&given).ok_or_else(|| client.incomplete("a token"))
+    let fields = [
+        ("grant_type", GRANT),
+        ("client_id", request.client_id),
+        ("user_code", issued.prompt.code.as_str()),
+        ("code_verifier", pkce.verifier.as_str()),
+    ];
+    let given = issued.wait(
+        client,
+        (interrupt, show),
+        || client.post_form("/oauth/token", &fields, Vec::new()),
+        |answer| match (answer.status, answer.value["status"].as_str()) {
+            (200, Some("error")) => Some(Err(LoginError::Denied)),
+            (200, status) if status != Some("success") => Some(Ok(Polled::Again)),
+            _ => None,
+        },
+    )?;
+    tokens(&given, client)
 }
 
 /// The tokens of an answer, which also a renewal gives.
@@ -72,13 +67,13 @@ pub(super) fn renewed(answer: &Answer, client: &LoginClient) -> Result<LoginToke
     if answer.status != 200 || answer.value["status"] != "success" {
         return Err(client.refused(answer));
     }
-    tokens(&answer.value).ok_or_else(|| client.incomplete("a token"))
+    tokens(&answer.value, client)
 }
 
-fn tokens(answer: &Value) -> Option<LoginTokens> {
-    let tokens = LoginTokens::read(answer)?;
+fn tokens(answer: &Value, client: &LoginClient) -> Result<LoginTokens, LoginError> {
+    let tokens = client.tokens(answer)?;
     let expires_at = expiry(answer).unwrap_or(tokens.expires_at);
-    Some(LoginTokens {
+    Ok(LoginTokens {
         expires_at,
         ..tokens
     })

@@ -7,6 +7,7 @@
 mod browser;
 mod client;
 mod code_request;
+mod copilot;
 mod device;
 mod error;
 mod minimax;
@@ -20,6 +21,8 @@ mod servers;
 
 pub use browser::BrowserLogin;
 pub use code_request::DevicePrompt;
+pub(crate) use copilot::CopilotExchange;
+pub use copilot::CopilotHost;
 pub use device::DeviceLogin;
 pub use error::LoginError;
 pub use qwen::QwenLogin;

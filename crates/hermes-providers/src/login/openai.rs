@@ -1,13 +1,13 @@
 //! OpenAI's login by code: the code is exchanged for another one, and that one for tokens.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hermes_proc::Wake;
 use serde_json::{Value, json};
 
 use super::LoginError;
 use super::code_request::{CodeRequest, DevicePrompt};
-use super::poll::{Pace, Polled};
+use super::poll::{IssuedCode, Pace, Polled};
 use crate::pool::LoginTokens;
 
 /// How long a code holds.
@@ -23,50 +23,36 @@ pub(super) fn log_in(
     let client = request.client;
     let body = json!({"client_id": request.client_id});
     let answer = client.post_json("/api/accounts/deviceauth/usercode", &body)?;
-    if answer.status != 200 {
-        return Err(client.refused(&answer));
-    }
-    let text = |key: &str| {
-        let found = answer.value[key].as_str().filter(|text| !text.is_empty());
-        found.map(str::to_owned)
-    };
-    let code = text("user_code").ok_or_else(|| client.incomplete("a code"))?;
-    let device = text("device_auth_id").ok_or_else(|| client.incomplete("a device code"))?;
-    show(&DevicePrompt {
-        page: format!("{}/codex/device", client.base),
-        whole_page: None,
-        code: code.clone(),
-    });
-    let pace = Pace {
-        interval: Duration::from_secs(interval(&answer.value["interval"])),
-        deadline: Instant::now() + LIFETIME,
+    let answer = client.accepted(answer)?;
+    let code = client.text(&answer, "user_code", "a code")?;
+    let device = client.text(&answer, "device_auth_id", "a device code")?;
+    let issued = IssuedCode {
+        prompt: DevicePrompt {
+            page: format!("{}/codex/device", client.base),
+            whole_page: None,
+            code: code.to_owned(),
+        },
+        pace: Pace::new(Duration::from_secs(interval(&answer["interval"])), LIFETIME),
     };
     let body = json!({"device_auth_id": device, "user_code": code});
-    let granted = pace.poll(interrupt, || {
-        let answer = client.post_json("/api/accounts/deviceauth/token", &body)?;
-        match answer.status {
-            200 => Ok(Polled::Done(answer.value)),
-            // Nobody has used the code yet.
-            403 | 404 => Ok(Polled::Again),
-            429 | 500.. => Ok(Polled::Slower),
-            _ => Err(client.refused(&answer)),
-        }
-    })?;
-    let text = |key: &str| granted[key].as_str().filter(|text| !text.is_empty());
-    let missing = || client.incomplete("an authorisation");
+    let granted = issued.wait(
+        client,
+        (interrupt, show),
+        || client.post_json("/api/accounts/deviceauth/token", &body),
+        // Nobody has used the code yet.
+        |answer| matches!(answer.status, 403 | 404).then_some(Ok(Polled::Again)),
+    )?;
+    let text = |key: &str| client.text(&granted, key, "an authorisation");
     let redirect = format!("{}/deviceauth/callback", client.base);
     let fields = [
         ("grant_type", "authorization_code"),
-        ("code", text("authorization_code").ok_or_else(missing)?),
+        ("code", text("authorization_code")?),
         ("redirect_uri", redirect.as_str()),
         ("client_id", request.client_id),
-        ("code_verifier", text("code_verifier").ok_or_else(missing)?),
+        ("code_verifier", text("code_verifier")?),
     ];
     let answer = client.post_form("/oauth/token", &fields, Vec::new())?;
-    if answer.status != 200 {
-        return Err(client.refused(&answer));
-    }
-    LoginTokens::read(&answer.value).ok_or_else(|| client.incomplete("a token"))
+    client.tokens(&client.accepted(answer)?)
 }
 
 /// The server writes the number as text.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::LoginError;
 use super::client::{Answer, LoginClient};
+use super::code_request::DevicePrompt;
 
 /// What a server that wants to be asked less often adds.
 const SLOWER: Duration = Duration::from_secs(5);
@@ -16,7 +17,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 const SHORTEST: Duration = Duration::from_millis(200);
 
 /// What an answer means.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Polled {
     /// The code was used.
     Done(Value),
@@ -32,7 +33,43 @@ pub(super) struct Pace {
     pub(super) deadline: Instant,
 }
 
+/// A code that a server has given: shown to the person, then asked about until it was used.
+pub(super) struct IssuedCode {
+    pub(super) prompt: DevicePrompt,
+    pub(super) pace: Pace,
+}
+
+impl IssuedCode {
+    /// Shows the code and waits. `ask` puts the question; `judge` says what an answer means that is
+    /// neither a refusal nor that of a busy server.
+    pub(super) fn wait(
+        &self,
+        client: &LoginClient,
+        (interrupt, show): (&Wake, &mut dyn FnMut(&DevicePrompt)),
+        ask: impl Fn() -> Result<Answer, LoginError>,
+        judge: impl Fn(&Answer) -> Option<Result<Polled, LoginError>>,
+    ) -> Result<Value, LoginError> {
+        show(&self.prompt);
+        self.pace.poll(interrupt, || {
+            let answer = ask()?;
+            judge(&answer).unwrap_or_else(|| match answer.status {
+                200 => Ok(Polled::Done(answer.value)),
+                429 | 500.. => Ok(Polled::Slower),
+                _ => Err(client.refused(&answer)),
+            })
+        })
+    }
+}
+
 impl Pace {
+    /// A pace that begins now.
+    pub(super) fn new(interval: Duration, lifetime: Duration) -> Self {
+        Self {
+            interval,
+            deadline: Instant::now() + lifetime,
+        }
+    }
+
     /// Asks until the code was used, has expired, or nobody wants to wait any longer.
     pub(super) fn poll(
         self,
@@ -58,20 +95,19 @@ impl Pace {
     }
 }
 
-/// What the answer of a token address means (RFC 8628).
-pub(super) fn standard(answer: Answer, client: &LoginClient) -> Result<Polled, LoginError> {
-    if answer.status == 200 {
-        return Ok(Polled::Done(answer.value));
-    }
-    match answer.value["error"].as_str() {
+/// What the answer of a token address means (RFC 8628). GitHub says these with status 200, too.
+pub(super) fn standard(
+    answer: &Answer,
+    client: &LoginClient,
+) -> Option<Result<Polled, LoginError>> {
+    Some(match answer.value["error"].as_str() {
         Some("authorization_pending") => Ok(Polled::Again),
         Some("slow_down") => Ok(Polled::Slower),
         Some("access_denied") => Err(LoginError::Denied),
         Some("expired_token") => Err(LoginError::Expired),
-        // A server that is busy is asked again.
-        _ if answer.status >= 500 || answer.status == 429 => Ok(Polled::Slower),
-        _ => Err(client.refused(&answer)),
-    }
+        Some(_) if answer.status == 200 => Err(client.refused(answer)),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -102,10 +138,32 @@ mod tests {
             ("access_denied", Err(LoginError::Denied)),
             ("expired_token", Err(LoginError::Expired)),
         ] {
-            assert_eq!(standard(answer(400, error), &client), expected, "{error}");
+            for status in [200, 400] {
+                let found = standard(&answer(status, error), &client);
+                assert_eq!(found, Some(expected.clone()), "{error}");
+            }
         }
-        assert_eq!(standard(answer(503, ""), &client), Ok(Polled::Slower));
-        assert!(standard(answer(400, "x"), &client).is_err());
+        assert!(standard(&answer(200, "x"), &client).unwrap().is_err());
+        let issued = IssuedCode {
+            prompt: DevicePrompt {
+                page: String::new(),
+                whole_page: None,
+                code: String::new(),
+            },
+            pace: Pace::new(Duration::ZERO, Duration::from_secs(1)),
+        };
+        let interrupt = Wake::new().unwrap();
+        let wait = |status, error: &str| {
+            let asked = || Ok(answer(status, error));
+            issued.wait(&client, (&interrupt, &mut |_| ()), asked, |answer| {
+                standard(answer, &client)
+            })
+        };
+        assert!(matches!(
+            wait(400, "x"),
+            Err(LoginError::Refused { status: 400, .. })
+        ));
+        assert_eq!(wait(503, ""), Err(LoginError::Expired));
         for bad in ["http://portal.example", "ftp://127.0.0.1", "portal", ""] {
             assert!(
                 LoginClient::new(&config, &connection, bad).is_err(),

@@ -6,7 +6,7 @@ use hermes_secret::SecretString;
 use super::client::LoginClient;
 use super::device::token_address;
 use super::renewal::{error, judged, read};
-use super::servers::Protocol;
+use super::servers::{GITHUB_TOKENS, Protocol};
 use super::{LoginConnection, QwenLogin, login_server, minimax};
 use crate::pool::{CredentialEntry, LoginTokens, RefreshError, TokenRefresher};
 
@@ -58,6 +58,10 @@ impl TokenRefresher for LoginRefresher {
             }
             Protocol::OpenAi | Protocol::MiniMax => {
                 let answer = client.post_form("/oauth/token", &with_token, Vec::new());
+                (answer, client)
+            }
+            Protocol::GitHub => {
+                let answer = client.post_form(GITHUB_TOKENS, &with_token, Vec::new());
                 (answer, client)
             }
             Protocol::Announced => {

@@ -9,7 +9,11 @@ pub(super) fn read(answer: &Answer, client: &LoginClient) -> Result<LoginTokens,
     if answer.status != 200 {
         return Err(judged(answer, &client.refused(answer)));
     }
-    LoginTokens::read(&answer.value).ok_or_else(|| error(client.incomplete("a token")))
+    // GitHub refuses with status 200.
+    if answer.value["error"].is_string() {
+        return Err(judged(answer, &client.refused(answer)));
+    }
+    client.tokens(&answer.value).map_err(error)
 }
 
 pub(super) fn error(error: LoginError) -> RefreshError {

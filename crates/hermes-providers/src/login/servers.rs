@@ -11,7 +11,12 @@ pub(super) enum Protocol {
     OpenAi,
     /// MiniMax: a code bound to a challenge.
     MiniMax,
+    /// RFC 8628 at the addresses of GitHub.
+    GitHub,
 }
+
+/// Where GitHub gives tokens.
+pub(super) const GITHUB_TOKENS: &str = "/login/oauth/access_token";
 
 /// An authorisation server.
 #[derive(Debug)]
@@ -19,7 +24,8 @@ pub struct LoginServer {
     /// The provider its tokens are for.
     pub provider: &'static str,
     pub url: &'static str,
-    /// The client that the server knows for programs at a terminal.
+    /// The client that the server knows for programs at a terminal; empty where it knows none, so that
+    /// everybody has to name an app of their own.
     pub client_id: &'static str,
     pub scope: &'static str,
     /// The source of its logins in `auth.json`, as the Python runtime names it.
@@ -71,6 +77,14 @@ pub const LOGIN_SERVERS: &[LoginServer] = &[
         scope: "group_id profile model.completion",
         source: "oauth",
         protocol: Protocol::MiniMax,
+    },
+    LoginServer {
+        provider: "copilot",
+        url: "https://github.com",
+        client_id: "",
+        scope: "read:user",
+        source: OF_ONE_ACCOUNT,
+        protocol: Protocol::GitHub,
     },
 ];
 

@@ -139,9 +139,8 @@ impl AuthFile {
         let mut entries = entries_of(&document, provider);
         let is_mirrored = login.is_mirrored();
         entries.retain(|entry| {
-            let is_former =
-                entry.source() == login.source() && (is_mirrored || entry.is_same_account(login));
-            !is_former
+            let is_same = is_mirrored || entry.is_same_account(login) || entry.is_same_key(login);
+            !(entry.source() == login.source() && is_same)
         });
         entries.insert(0, login.clone());
         let values = entries.iter().map(CredentialEntry::to_value).collect();

@@ -110,6 +110,24 @@ impl CredentialEntry {
         entry
     }
 
+    /// A login whose token has no end: a key that nobody had to type.
+    pub fn lasting_login(
+        id: String,
+        label: &str,
+        token: &SecretString,
+        portal: &LoginPortal,
+    ) -> Self {
+        let mut entry = Self::record(id, label, portal.source, 0);
+        entry.set("access_token", json!(token.expose()));
+        if let Some(url) = &portal.url {
+            entry.set("portal_base_url", json!(url));
+        }
+        if portal.insecure {
+            entry.set("tls", json!({"insecure": true, "ca_bundle": null}));
+        }
+        entry.bound_to(portal.inference_url.as_deref())
+    }
+
     /// A login that another program keeps.
     pub(crate) fn kept_elsewhere(
         source: &str,
@@ -196,6 +214,12 @@ impl CredentialEntry {
     pub(super) fn is_same_account(&self, other: &Self) -> bool {
         let subject = |entry: &Self| token_claims::subject(entry.text("access_token"));
         subject(self).is_some_and(|own| Some(own) == subject(other))
+    }
+
+    /// Whether two entries are keys of the same server, of which the newer one is the one to use.
+    pub(super) fn is_same_key(&self, other: &Self) -> bool {
+        let are_keys = self.auth_type() == "api_key" && other.auth_type() == "api_key";
+        are_keys && self.portal_url() == other.portal_url()
     }
 
     /// Replaces the tokens of a login.

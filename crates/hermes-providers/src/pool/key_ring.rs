@@ -8,6 +8,7 @@ use hermes_secret::SecretString;
 use super::auth_file::AuthFile;
 use super::credential::{CredentialEntry, CredentialStatus};
 use super::strategy::{KeyCandidate, Strategy};
+use super::token_exchange::TokenExchange;
 use super::token_refresher::TokenRefresher;
 use crate::error::ProviderFailure;
 
@@ -20,6 +21,8 @@ pub(crate) struct KeyRing {
     strategy: Strategy,
     /// Who renews the tokens of logins.
     refresher: Option<Arc<dyn TokenRefresher>>,
+    /// What makes the tokens of requests out of keys, where these are not sent themselves.
+    exchange: Option<Arc<dyn TokenExchange>>,
     state: Mutex<RingState>,
 }
 
@@ -51,22 +54,15 @@ pub(crate) struct Lease {
 }
 
 impl KeyRing {
-    /// A ring of these keys with their records, in order.
+    /// A ring of these keys with their records, in order. Those at the end have their records in another
+    /// file, where they stay.
     pub(crate) fn new(
-        keys: Vec<(SecretString, CredentialEntry)>,
-        strategy: Strategy,
-        stored: Option<(AuthFile, String)>,
-    ) -> Arc<Self> {
-        Self::with_inherited(keys, Vec::new(), strategy, stored, None)
-    }
-
-    /// The same with more keys at the end, whose records are in another file and stay there.
-    pub(crate) fn with_inherited(
         keys: Vec<(SecretString, CredentialEntry)>,
         inherited: Vec<(SecretString, CredentialEntry, AuthFile)>,
         strategy: Strategy,
         stored: Option<(AuthFile, String)>,
         refresher: Option<Arc<dyn TokenRefresher>>,
+        exchange: Option<Arc<dyn TokenExchange>>,
     ) -> Arc<Self> {
         let own = keys.into_iter();
         let own = own.map(|(secret, entry)| (secret, entry, None));
@@ -82,6 +78,7 @@ impl KeyRing {
             stored,
             strategy,
             refresher,
+            exchange,
             state: Mutex::new(RingState {
                 slots: slots.collect(),
                 last: None,
@@ -105,8 +102,9 @@ impl KeyRing {
             slot.is_some_and(|slot| slot.entry.is_expiring(now))
         };
         if is_expiring {
-            lease.renew();
+            lease.renew_login();
         }
+        lease.exchange();
         Some(lease)
     }
 
@@ -150,18 +148,45 @@ impl KeyRing {
 }
 
 impl Lease {
-    /// Renews the token of a login. Gives whether there is a new one.
+    /// Gets another token after a server has not taken this one. Gives whether there is one.
     pub(crate) fn renew(&mut self) -> bool {
+        let key = self.slot().map(|(key, _, _)| key);
+        let forgotten = match (&self.ring.exchange, key) {
+            (Some(exchange), Some(key)) => exchange.forget(&key),
+            _ => false,
+        };
+        let renewed = self.renew_login() || forgotten;
+        if renewed {
+            self.exchange();
+        }
+        renewed
+    }
+
+    /// Puts the token for the key in its place, where keys are not sent themselves.
+    fn exchange(&mut self) {
+        if let Some(exchange) = &self.ring.exchange
+            && let Some((key, entry, _)) = self.slot()
+        {
+            self.secret = exchange.token(&key, &entry);
+        }
+    }
+
+    /// The key with its record, and the file of that.
+    fn slot(&self) -> Option<(SecretString, CredentialEntry, Option<AuthFile>)> {
+        let state = self.ring.lock();
+        let slot = state.slots.get(self.at)?;
+        Some((slot.secret.clone(), slot.entry.clone(), slot.owner.clone()))
+    }
+
+    /// Renews the token of a login. Gives whether there is a new one.
+    fn renew_login(&mut self) -> bool {
         let (Some(refresher), Some((file, provider))) = (&self.ring.refresher, &self.ring.stored)
         else {
             return false;
         };
-        let found = {
-            let state = self.ring.lock();
-            let slot = state.slots.get(self.at);
-            slot.map(|slot| (slot.entry.clone(), slot.owner.clone()))
-        };
-        let Some((entry, owner)) = found.filter(|(entry, _)| entry.auth_type() == "oauth") else {
+        let found = self.slot();
+        let found = found.filter(|(_, entry, _)| entry.auth_type() == "oauth");
+        let Some((_, entry, owner)) = found else {
             return false;
         };
         let file = owner.as_ref().unwrap_or(file);

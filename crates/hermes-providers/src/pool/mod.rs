@@ -5,6 +5,7 @@ mod credential;
 mod key_ring;
 mod login_tokens;
 mod strategy;
+mod token_exchange;
 mod token_refresher;
 
 pub use auth_file::{AuthError, AuthFile, RemovedLogin};
@@ -12,6 +13,7 @@ pub use credential::{CredentialEntry, CredentialStatus, LoginPortal};
 pub(crate) use key_ring::{KeyRing, Lease};
 pub use login_tokens::LoginTokens;
 pub(crate) use strategy::Strategy;
+pub(crate) use token_exchange::TokenExchange;
 pub(crate) use token_refresher::{RefreshError, TokenRefresher};
 
 /// Whether a text can be a key: long enough and not a placeholder.
@@ -33,6 +35,14 @@ pub fn is_usable_secret(text: &str) -> bool {
         && !PLACEHOLDERS
             .iter()
             .any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Why a provider does not take a key of this shape, if it is known not to.
+pub fn key_refusal(provider: &str, key: &str) -> Option<&'static str> {
+    (provider == "copilot" && key.trim().starts_with("ghp_")).then_some(
+        "Copilot takes no classic access token (ghp_...), only a fine-grained one with the permission \
+         \"Copilot Requests\", or that of a login",
+    )
 }
 
 #[cfg(test)]

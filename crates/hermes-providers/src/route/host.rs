@@ -19,6 +19,11 @@ pub(crate) fn is_host(host: &str, domain: &str) -> bool {
             .is_some_and(|rest| rest.ends_with('.'))
 }
 
+/// Whether a host is one of Azure's for models, in any of its clouds.
+pub(crate) fn is_azure(host: &str) -> bool {
+    host.contains(".services.ai.azure.") || host.contains(".openai.azure.")
+}
+
 /// Whether a host is this machine, a container on it, or in a private network.
 pub(crate) fn is_local(host: &str) -> bool {
     if host == "localhost" || host.ends_with(".localhost") {

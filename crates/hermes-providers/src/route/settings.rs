@@ -1,13 +1,16 @@
 //! A route: address, wire format, limits and timeouts.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use hermes_config::Config;
 use hermes_config::vars::{self, Var};
+use hermes_secret::SecretString;
 use serde_json::{Map, Value};
 
 use super::api_mode::ApiMode;
-use super::host::{host_of, is_host, is_local};
+use super::copilot;
+use super::host::{host_of, is_azure, is_host, is_local};
 use crate::request::Effort;
 use crate::token_claims;
 
@@ -57,14 +60,24 @@ impl Route {
         is_local(&self.host)
     }
 
-    /// The address of one request.
-    pub(crate) fn endpoint(&self) -> String {
-        self.with_query(self.mode.endpoint(&self.base_url))
+    /// The address of one request with this key.
+    pub(crate) fn endpoint(&self, key: Option<&SecretString>) -> String {
+        self.with_query(self.mode.endpoint(&self.base_for(key)))
     }
 
-    /// The address of the list of models.
-    pub(crate) fn model_list(&self) -> String {
-        let base = &self.base_url;
+    /// The address that this key is for. Tokens of Copilot name the host of their account.
+    fn base_for(&self, key: Option<&SecretString>) -> Cow<'_, str> {
+        let is_own = is_host(&self.host, copilot::HOST);
+        let named = key.filter(|_| is_own).map(SecretString::expose);
+        match named.and_then(copilot::api_of_token) {
+            Some(address) => Cow::Owned(address),
+            None => Cow::Borrowed(&self.base_url),
+        }
+    }
+
+    /// The address of the list of models for this key.
+    pub(crate) fn model_list(&self, key: Option<&SecretString>) -> String {
+        let base = &*self.base_for(key);
         let is_versioned = self.mode != ApiMode::Anthropic || base.ends_with("/v1");
         if self.provider == "openai-codex" {
             // Which models are listed depends on the client; this is the least one that gets any.
@@ -85,12 +98,15 @@ impl Route {
                 let account = Some(key).filter(|_| self.provider == "openai-codex");
                 let account = account.and_then(token_claims::chatgpt_account);
                 let account = account.map(|account| ("chatgpt-account-id", account));
-                std::iter::once(bearer).chain(account).collect()
+                let program = (self.provider == "copilot").then(copilot::program_header);
+                let more = account.into_iter().chain(program);
+                std::iter::once(bearer).chain(more).collect()
             }
             ApiMode::Anthropic => {
                 let wants_bearer = self.provider.starts_with("minimax")
                     || is_host(&self.host, "minimax.io")
-                    || is_host(&self.host, "minimaxi.com");
+                    || is_host(&self.host, "minimaxi.com")
+                    || is_azure(&self.host);
                 let own = ("x-api-key", key.to_owned());
                 let version = ("anthropic-version", "2023-06-01".to_owned());
                 vec![if wants_bearer { bearer } else { own }, version]

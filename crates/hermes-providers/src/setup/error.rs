@@ -11,6 +11,11 @@ pub enum OpenError {
     UnknownProvider { name: String },
     #[error("the provider `custom` needs an address")]
     NoAddress,
+    #[error("the provider `{provider}` needs the address of your resource")]
+    NoAddressOfOwn {
+        provider: &'static str,
+        variable: &'static str,
+    },
     #[error("`{url}` is not an HTTP address")]
     BadAddress {
         /// The address without its query.
@@ -43,6 +48,9 @@ impl OpenError {
                 "list the providers with `hermes model --list`".to_owned()
             }
             Self::NoAddress => "set `model.base_url`".to_owned(),
+            Self::NoAddressOfOwn { variable, .. } => {
+                format!("set {variable} or `model.base_url`, or run `hermes setup`")
+            }
             Self::BadAddress { .. } => {
                 "an address starts with http:// or https:// and a host".to_owned()
             }

@@ -8,9 +8,12 @@ use hermes_config::dotenv::DotEnv;
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::registry::Builtin;
-use crate::login::{LoginRefresher, QwenLogin, login_server};
-use crate::pool::{AuthFile, CredentialEntry, KeyRing, Strategy, TokenRefresher, is_usable_secret};
+use super::registry::{Builtin, COPILOT};
+use crate::login::{CopilotExchange, LoginRefresher, QwenLogin, login_server};
+use crate::pool::{
+    AuthFile, CredentialEntry, KeyRing, Strategy, TokenExchange, TokenRefresher, is_usable_secret,
+    key_refusal,
+};
 use crate::route::{host_of, is_host, vendor_variable};
 
 /// Whether a provider's logins can be used here.
@@ -58,6 +61,7 @@ pub(super) fn of_builtin(
             .key_variables
             .iter()
             .filter_map(|name| from_variable(config, name))
+            .filter(|(_, key)| key_refusal(builtin.id, key.expose()).is_none())
             .find(|(source, key)| may_go_to(source, key, host, address))
     });
     // Keys of these vendors, whose formats many servers speak, stay with the vendor.
@@ -117,9 +121,16 @@ pub(super) fn login_address(config: &Config, provider: &str) -> Option<String> {
 }
 
 /// A key from the command line, for this run only.
-pub(super) fn of_flag(key: SecretString) -> Arc<KeyRing> {
+pub(super) fn of_flag(config: &Config, pool_key: &str, key: SecretString) -> Arc<KeyRing> {
     let entry = CredentialEntry::record("000000".to_owned(), "flag", "flag", 0);
-    KeyRing::new(vec![(key, entry)], Strategy::FillFirst, None)
+    let (keys, exchange) = (vec![(key, entry)], exchange(config, pool_key));
+    KeyRing::new(keys, Vec::new(), Strategy::FillFirst, None, None, exchange)
+}
+
+/// What makes tokens out of the keys of a pool, if they are not sent themselves.
+fn exchange(config: &Config, pool_key: &str) -> Option<Arc<dyn TokenExchange>> {
+    (pool_key == COPILOT)
+        .then(|| -> Arc<dyn TokenExchange> { Arc::new(CopilotExchange::new(config)) })
 }
 
 /// The keys of `auth.json` first, then the key found elsewhere. `allows_unbound` says whether stored
@@ -195,7 +206,8 @@ fn ring(
     let has_login = all.any(|entry| entry.auth_type() == "oauth");
     let refresher =
         has_login.then(|| -> Arc<dyn TokenRefresher> { Arc::new(LoginRefresher::new(config)) });
-    KeyRing::with_inherited(keys, inherited, strategy, stored, refresher)
+    let exchange = exchange(config, pool_key);
+    KeyRing::new(keys, inherited, strategy, stored, refresher, exchange)
 }
 
 /// The home of the default profile, if its keys serve this profile as well.

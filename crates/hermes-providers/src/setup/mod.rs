@@ -7,6 +7,7 @@ mod custom;
 mod error;
 mod fallback;
 mod keys;
+mod model_format;
 mod model_vendor;
 mod open;
 mod overrides;

@@ -46,7 +46,15 @@ const BY_VENDOR_NAME: &[&str] = &[
 ];
 
 /// Providers that serve models of many vendors under plain names.
-const BY_PLAIN_NAME: &[&str] = &["ollama-cloud", "lmstudio", "tencent-tokenhub"];
+const BY_PLAIN_NAME: &[&str] = &[
+    "ollama-cloud",
+    "lmstudio",
+    "tencent-tokenhub",
+    "opencode-zen",
+    "opencode-go",
+    "copilot",
+    "azure-foundry",
+];
 
 /// The provider for `model`; `None` for the configured one.
 pub(super) fn provider_for_model(

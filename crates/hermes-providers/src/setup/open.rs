@@ -11,7 +11,7 @@ use super::choose::choice;
 use super::error::OpenError;
 use super::fallback::chain;
 use super::overrides::ModelOverrides;
-use super::registry::builtin;
+use super::registry::{COPILOT, builtin};
 use super::resolve::{ResolvedRoute, RouteChoice, resolve};
 use crate::chain::{Chain, ChainRoute, FallbackPolicy, ReplayRetries};
 use crate::context::{ModelServer, StatedWindow, UNKNOWN_WINDOW, WindowCache, family_window};
@@ -126,7 +126,9 @@ fn window(route: &Route, cache: &WindowCache) -> (StatedWindow, bool) {
         return (stated, false);
     }
     let family = family_window(&route.model);
-    let is_own_server = builtin(&route.provider).is_none() || route.is_local();
+    // Copilot serves the families of others with windows of its own.
+    let is_own_server =
+        builtin(&route.provider).is_none() || route.is_local() || route.provider == COPILOT;
     let is_guessed = is_own_server || family.is_none();
     let window = family.unwrap_or(UNKNOWN_WINDOW);
     (StatedWindow::of(window), is_guessed)

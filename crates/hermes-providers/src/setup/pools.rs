@@ -42,6 +42,7 @@ pub fn keys_in_variables(config: &Config) -> Vec<(&'static str, CredentialEntry)
         let key = one
             .key_variables
             .iter()
+            .filter(|name| one.is_meant_by(name) || config.model().1 == Some(one.id))
             .find_map(|name| from_variable(config, name));
         if let Some((source, key)) = key {
             // An OpenAI key is not an OpenRouter key, unless it looks like one.

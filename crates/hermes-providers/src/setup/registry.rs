@@ -7,6 +7,7 @@ use crate::route::ApiMode;
 pub struct Builtin {
     pub id: &'static str,
     pub aliases: &'static [&'static str],
+    /// The address of the API; empty where every customer has one of their own.
     pub base_url: &'static str,
     /// Variables with the key; the first usable one wins. None for providers with a login only.
     pub key_variables: &'static [&'static str],
@@ -19,6 +20,12 @@ impl Builtin {
     /// Whether the provider is a server on this machine, which works without a key.
     pub(super) fn key_is_optional(&self) -> bool {
         self.id == "lmstudio"
+    }
+
+    /// Whether a key in a variable says that its owner wants this provider. Tokens for GitHub are
+    /// lying about for other reasons.
+    pub(super) fn is_meant_by(&self, variable: &str) -> bool {
+        self.id != COPILOT || !["GH_TOKEN", "GITHUB_TOKEN"].contains(&variable)
     }
 }
 
@@ -80,6 +87,10 @@ pub const BUILTINS: &[Builtin] = builtins! {
         ["XIAOMI_API_KEY"], "XIAOMI_BASE_URL";
     "tencent-tokenhub" => Chat, "https://tokenhub.tencentmaas.com/v1",
         ["TOKENHUB_API_KEY"], "TOKENHUB_BASE_URL";
+    "opencode-zen" | "opencode" | "opencode_zen" | "zen" => Chat, "https://opencode.ai/zen/v1",
+        ["OPENCODE_ZEN_API_KEY"], "OPENCODE_ZEN_BASE_URL";
+    "opencode-go" | "opencode_go" | "opencode-go-sub" | "go" => Chat, "https://opencode.ai/zen/go/v1",
+        ["OPENCODE_GO_API_KEY"], "OPENCODE_GO_BASE_URL";
     "kilocode" => Chat, "https://api.kilo.ai/api/gateway",
         ["KILOCODE_API_KEY"], "KILOCODE_BASE_URL";
     "deepinfra" => Chat, "https://api.deepinfra.com/v1/openai",
@@ -103,7 +114,18 @@ pub const BUILTINS: &[Builtin] = builtins! {
         [], "";
     "lmstudio" => Chat, "http://127.0.0.1:1234/v1",
         ["LM_API_KEY"], "LM_BASE_URL";
+    "azure-foundry" | "azure" | "azure-ai-foundry" | "azure-ai" => Chat, "",
+        ["AZURE_FOUNDRY_API_KEY"], "AZURE_FOUNDRY_BASE_URL";
+    "copilot" | "github-copilot" | "github-models" | "github-model" | "github" => Chat,
+        "https://api.githubcopilot.com",
+        ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"], "COPILOT_API_BASE_URL";
 };
+
+/// GitHub Copilot, whose keys are tokens for GitHub.
+pub(crate) const COPILOT: &str = "copilot";
+
+/// Azure, where every customer has an address.
+pub(crate) const AZURE: &str = "azure-foundry";
 
 /// Names of the provider `custom`.
 pub(super) const CUSTOM: &[&str] = &["custom", "ollama", "local", "vllm", "llamacpp"];

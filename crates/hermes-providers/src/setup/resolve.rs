@@ -9,10 +9,11 @@ use serde_json::{Map, Value, json};
 use super::custom::{CustomEndpoint, NamedProvider};
 use super::error::OpenError;
 use super::keys::{self, AddressSource, GivenKey};
-use super::registry::{BUILTINS, Builtin, builtin};
+use super::model_format::{format_of, name_at};
+use super::registry::{AZURE, BUILTINS, Builtin, COPILOT, builtin};
 use crate::pool::{AuthFile, KeyRing};
 use crate::request::Effort;
-use crate::route::{Address, ApiMode, EffortStyle, Route, Timeouts, is_host, is_local};
+use crate::route::{Address, ApiMode, EffortStyle, Route, Timeouts, is_azure, is_host, is_local};
 
 /// A choice of flags, the `model:` block or an entry of the fallback chain.
 #[derive(Debug, Clone, Default)]
@@ -69,9 +70,11 @@ fn block_url(config: &Config, choice: &RouteChoice) -> Option<String> {
 fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
     let login = AuthFile::of_home(&config.sources().home).active_provider();
     let login = login.ok().flatten().and_then(|id| builtin(&id));
+    // A token for GitHub in a variable does not mean that Copilot is wanted; a login does.
+    let others = BUILTINS.iter().filter(|one| one.id != COPILOT);
     login
         .into_iter()
-        .chain(BUILTINS)
+        .chain(others)
         .filter(|one| !one.key_is_optional())
         .find(|one| has_key(config, one))
         .ok_or(OpenError::NothingConfigured)
@@ -80,8 +83,10 @@ fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
 /// Whether a built-in provider has a key at its own address.
 pub(super) fn has_key(config: &Config, one: &Builtin) -> bool {
     let of_login = keys::login_address(config, one.id);
-    let url = of_login.as_deref().unwrap_or(one.base_url);
-    let Some(address) = Address::parse(url) else {
+    // Where every customer has an address, it is that of the variable.
+    let own = || variable(config, one.url_variable).filter(|_| one.base_url.is_empty());
+    let url = of_login.or_else(own);
+    let Some(address) = Address::parse(url.as_deref().unwrap_or(one.base_url)) else {
         return false;
     };
     let given = GivenKey::default();
@@ -102,13 +107,19 @@ fn known(
             let url = of_login.unwrap_or_else(|| found.base_url.to_owned());
             (url, AddressSource::Table)
         });
+    if url.is_empty() {
+        return Err(OpenError::NoAddressOfOwn {
+            provider: found.id,
+            variable: found.url_variable,
+        });
+    }
     let mut address = parse_address(&url)?;
     // Only the chat format of Gemini is supported, below its native one.
     if found.id == "gemini" && address.base_url.ends_with("/v1beta") {
         address.base_url.push_str("/openai");
     }
     let keys = match &choice.flag_key {
-        Some(key) => keys::of_flag(key.clone()),
+        Some(key) => keys::of_flag(config, found.id, key.clone()),
         None => keys::of_builtin(config, found, &address.host, source, &choice.given_key),
     };
     if keys.len() == 0 && !found.key_is_optional() && !is_local(&address.host) {
@@ -121,26 +132,51 @@ fn known(
     let own = config
         .get("providers")
         .map_or(&Value::Null, |map| &map[found.id]);
-    let mode = configured_mode(config, choice, own).unwrap_or_else(|| {
-        match ApiMode::of_url(&address.base_url) {
-            _ if source == AddressSource::Table => found.mode,
-            // A proxy speaks the format of its provider.
-            ApiMode::Chat if !is_local(&address.host) || found.mode != ApiMode::Responses => {
-                found.mode
-            }
-            mode => mode,
-        }
-    });
+    let model = chosen_model(config, choice).map(|model| name_at(found.id, model));
+    let configured = configured_mode(config, choice, own);
+    let mode = known_mode(configured, found, (&address, source), model.as_deref());
+    if mode == ApiMode::Anthropic && is_azure(&address.host) && address.query.is_none() {
+        // Azure asks for the version of its interface with every request.
+        address.query = Some("api-version=2025-04-15".to_owned());
+    }
     let draft = RouteDraft {
         provider: found.id.to_owned(),
         address,
         mode,
-        model: chosen_model(config, choice),
+        model,
         own,
         custom: false,
     };
     let route = draft.route(config, choice)?;
     Ok(ResolvedRoute { route, keys })
+}
+
+/// The wire format of a known provider at an address.
+fn known_mode(
+    configured: Option<ApiMode>,
+    found: &Builtin,
+    (address, source): (&Address, AddressSource),
+    model: Option<&str>,
+) -> ApiMode {
+    let of_model = model.and_then(|model| format_of(found.id, model));
+    let of_url = ApiMode::of_url(&address.base_url);
+    let usual = || match of_url {
+        _ if source == AddressSource::Table => found.mode,
+        // A proxy speaks the format of its provider.
+        ApiMode::Chat if !is_local(&address.host) || found.mode != ApiMode::Responses => found.mode,
+        mode => mode,
+    };
+    if found.id.starts_with("opencode") {
+        // The setting may be from the time of another model.
+        of_model.or(configured).unwrap_or_else(usual)
+    } else if found.id == AZURE {
+        // An address for Claude serves nothing else, and these models know no other format.
+        let for_claude = [configured, Some(of_url)].contains(&Some(ApiMode::Anthropic));
+        let claude = for_claude.then_some(ApiMode::Anthropic);
+        claude.or(of_model).or(configured).unwrap_or(found.mode)
+    } else {
+        configured.or(of_model).unwrap_or_else(usual)
+    }
 }
 
 fn custom(
@@ -158,7 +194,7 @@ fn custom(
         };
     }
     let keys = match &choice.flag_key {
-        Some(key) => keys::of_flag(key.clone()),
+        Some(key) => keys::of_flag(config, &endpoint.pool_key, key.clone()),
         None => keys::of_custom(config, &endpoint.pool_key, &address.host, &given),
     };
     let mode = configured_mode(config, choice, &endpoint.raw)
@@ -210,6 +246,9 @@ impl RouteDraft<'_> {
         let mut headers = Vec::new();
         if is_host(&host, "openrouter.ai") {
             add_openrouter(config, &mut extra_body, &mut headers);
+        }
+        if self.provider == COPILOT {
+            headers.push(("openai-intent", "conversation-edits".to_owned()));
         }
         if self.provider == "qwen-oauth" {
             headers.push(("x-dashscope-authtype", "qwen-oauth".to_owned()));

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hermes_config::vars;
 use hermes_policy::{
     Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy,
-    Interaction, KnownHomes, KnownPaths, KnownShell, PermanentApprovals, SessionApprovals, Status,
-    Unattended, UnknownShell, Verdict,
+    Interaction, KnownHomes, KnownPaths, PermanentApprovals, SessionApprovals, Status, Unattended,
+    Verdict,
 };
 use hermes_proc::agent_shell;
 use hermes_secret::Redactor;
+use hermes_shell::{KnownShell, UnknownShell};
 use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use hermes_policy::KnownShell;
+use hermes_shell::KnownShell;
 
 use super::state::{Definitions, ShellState};
 

@@ -3,7 +3,7 @@
 //! The code of a list is that of its last command; where nobody can tell which that is, there is no
 //! hint.
 
-use hermes_policy::last_program;
+use hermes_shell::last_program;
 
 /// A hint for the exit code of a command; `None` for 0 and for codes nobody can explain.
 pub(super) fn exit_code_meaning(command: &str, exit_code: i32) -> Option<&'static str> {

@@ -123,10 +123,24 @@ fn text_for_a_shell_on_a_terminal_is_judged_like_a_command() {
     let flagged = send("submit", "python3 -c 'print(1)'");
     assert_eq!(flagged["status"], "blocked");
     assert_eq!(flagged["pattern_key"], "script execution via -e/-c flag");
+    let preview = || {
+        let poll = world.process(json!({"action": "poll", "session_id": id}));
+        poll["output_preview"].as_str().unwrap().to_owned()
+    };
+    let answers = |text: &str| eventually(text, || preview().contains(text));
+    // A shell that is still starting is ended by Ctrl-C, and one that has not dealt with it yet drops
+    // what is typed behind it: it has to be waiting at its prompts before and after.
+    let interrupt = |waits_at: &[char]| {
+        let ends = |with: &[char]| preview().trim_end().ends_with(with);
+        eventually("what was typed", || ends(waits_at));
+        assert_eq!(send("write", "\u{3}")["status"], "ok");
+        eventually("the prompt after Ctrl-C", || ends(&['#', '$']));
+    };
     // What the shell was told before counts.
-    for line in ["target=$HOME", "cd ~", "echo ready"] {
+    for line in ["target=$HOME", "cd ~", "echo ready $((20 + 1))"] {
         assert_eq!(send("submit", line)["status"], "ok", "{line}");
     }
+    answers("ready 21");
     for line in ["rm -rf \"$target\"", "rm -rf *"] {
         let result = send("submit", line);
         assert!(is_hardline(&result), "{line}: {result}");
@@ -143,18 +157,12 @@ fn text_for_a_shell_on_a_terminal_is_judged_like_a_command() {
     let result = send("submit", "");
     assert!(is_hardline(&result), "{result}");
     assert!(result["error"].as_str().unwrap().contains("\\u0003"));
-    assert_eq!(send("write", "\u{3}")["status"], "ok");
+    interrupt(&['~']);
     assert_eq!(send("submit", "rm -f \\")["status"], "ok");
     assert!(is_hardline(&send("submit", "-r ~")));
-    assert_eq!(send("write", "\u{3}")["status"], "ok");
+    interrupt(&['>']);
     assert_eq!(send("submit", "echo still $((40 + 2))")["status"], "ok");
-    eventually("the answer", || {
-        let poll = world.process(json!({"action": "poll", "session_id": id}));
-        poll["output_preview"]
-            .as_str()
-            .unwrap()
-            .contains("still 42")
-    });
+    answers("still 42");
     assert!(world.path("user/precious").exists());
     world.process(json!({"action": "kill", "session_id": id}));
     // A program that runs nothing of it takes any text.

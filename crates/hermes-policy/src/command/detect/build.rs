@@ -2,8 +2,8 @@
 
 use super::super::keys;
 use super::super::paths::{is_in_temporary_directory, located};
-use super::super::syntax::{Word, is_one_of};
 use super::{Call, Keys};
+use hermes_shell::{Word, is_one_of};
 
 /// Options that name the directory or the file a build tool takes its orders from.
 const SOURCES: &[(&str, &str)] = &[

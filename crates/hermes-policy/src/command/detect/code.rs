@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 
 use super::super::keys::{self, Key};
-use super::super::syntax::programs::{
+use super::{Call, Keys, short_letters};
+use hermes_shell::escape_of_client;
+use hermes_shell::programs::{
     Interpreter, ShellInput, has_inline_code, interpreter, is_shell, reads_script_from_stdin,
     shell_text,
 };
-use super::super::syntax::tool_text::escape_of_client;
-use super::super::syntax::{
+use hermes_shell::{
     Command, Inner, InnerForm, Script, Via, Word, basename, file_operands, is_long, is_one_of,
 };
-use super::{Call, Keys, short_letters};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     let Some(word) = call.command.words.first() else {

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::super::syntax::programs::{ShellInput, interpreter, shell_text};
-use super::super::syntax::{Command, Script, basename, file_operands};
 use super::code::{is_remote, plain};
+use hermes_shell::programs::{ShellInput, interpreter, shell_text};
+use hermes_shell::{Command, Script, basename, file_operands};
 
 /// `curl … -o x; sh x`, `wget URL/x && ./x`, `curl … > x; . x`.
 pub(super) fn runs_what_it_fetched(script: &Script) -> bool {

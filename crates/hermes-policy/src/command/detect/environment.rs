@@ -2,8 +2,8 @@
 
 use super::super::keys;
 use super::super::paths::is_in_temporary_directory;
-use super::super::syntax::{Word, is_one_of};
 use super::{Call, Keys};
+use hermes_shell::{Word, is_one_of};
 
 /// Variables that name code a program loads before it does anything.
 const LOADING: &str = "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV PYTHONSTARTUP PYTHONINSPECT \

@@ -4,9 +4,9 @@ use super::super::keys::{self, Key};
 use super::super::paths::{
     Sensitive, is_irreplaceable, is_system_directory, may_be_block_device, sensitivity,
 };
-use super::super::syntax::programs::{Interpreter, interpreter};
-use super::super::syntax::{Via, Word, basename, file_operands, is_long};
 use super::{Call, Keys, has_letter, short_letters};
+use hermes_shell::programs::{Interpreter, interpreter};
+use hermes_shell::{Via, Word, basename, file_operands, is_long};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     redirections(call, keys);

@@ -1,9 +1,9 @@
 //! Git commands that lose work.
 
 use super::super::keys;
-use super::super::syntax::programs::runs_value;
-use super::super::syntax::{behind_options, is_long};
 use super::{Call, Keys, has_letter};
+use hermes_shell::programs::runs_value;
+use hermes_shell::{behind_options, is_long};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     if call.name() != "git" {

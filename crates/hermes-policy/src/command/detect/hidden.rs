@@ -3,8 +3,8 @@
 
 use super::super::hardline::command_hardline;
 use super::super::keys;
-use super::super::syntax::{Command, basename, is_one_of};
 use super::{Call, Keys};
+use hermes_shell::{Command, basename, is_one_of};
 
 /// Programs whose arguments are data, however they look.
 const PRINT_OR_SEARCH: &str = "echo printf grep egrep fgrep zgrep rg ag ack git gh glab hg svn man info apropos \
@@ -78,7 +78,7 @@ fn text_is_hardline(call: &Call<'_>, text: &str) -> bool {
     }
     let words = value
         .split_ascii_whitespace()
-        .map(super::super::syntax::Word::constant)
+        .map(hermes_shell::Word::constant)
         .collect();
     is_hardline(
         call,

@@ -2,8 +2,8 @@
 //! partitions, packages.
 
 use super::super::keys::{self, Key};
-use super::super::syntax::{is_one_of, operands};
 use super::{Call, Keys, has_letter};
+use hermes_shell::{is_one_of, operands};
 
 /// Programs that change something whatever they are given, and what that is.
 const ALWAYS: &[(&str, Key)] = &[

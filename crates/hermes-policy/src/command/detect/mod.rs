@@ -22,8 +22,8 @@ mod windows;
 pub(crate) use services::hermes_call;
 
 use super::keys::{self, Group, Key, TOOL_OPTION};
-use super::normalise::KnownHomes;
-use super::syntax::{Analysis, Command, Script, programs};
+use super::known_homes::KnownHomes;
+use hermes_shell::{Analysis, Command, Script, programs};
 
 /// Directories that the rules know.
 #[derive(Debug, Clone, Default)]

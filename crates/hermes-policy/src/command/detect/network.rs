@@ -1,9 +1,9 @@
 //! Shells that somebody else on the network gets to use.
 
 use super::super::keys;
-use super::super::syntax::programs::{ShellInput, is_shell, shell_text};
-use super::super::syntax::{Command, is_long};
 use super::{Call, Keys, short_letters};
+use hermes_shell::programs::{ShellInput, is_shell, shell_text};
+use hermes_shell::{Command, is_long};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     let command = call.command;

@@ -1,9 +1,9 @@
 //! Files that commands write because an option, an operand or their own script names them.
 
 use super::super::keys;
-use super::super::syntax::{Word, basename, file_operands, is_long, is_one_of, sed};
 use super::files::overwritten;
 use super::{Call, Keys, has_letter};
+use hermes_shell::{Word, basename, file_operands, is_long, is_one_of, sed};
 
 /// Options that name the file to write: tools, their short and their long options.
 const OPTIONS: &[(&str, &str, &str)] = &[

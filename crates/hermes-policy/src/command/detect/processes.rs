@@ -2,8 +2,8 @@
 
 use super::super::hardline::{calls_itself, is_fork_bomb, kills_everything};
 use super::super::keys;
-use super::super::syntax::{InnerForm, Via, is_long};
 use super::{Call, Keys, has_letter, short_letters};
+use hermes_shell::{InnerForm, Via, is_long};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     if calls_itself(call.script, call.command)

@@ -3,8 +3,8 @@
 
 use super::super::keys;
 use super::super::paths::{is_irreplaceable, sensitivity};
-use super::super::syntax::{Word, is_one_of, operands};
 use super::{Call, Keys, has_letter};
+use hermes_shell::{Word, is_one_of, operands};
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     let texts = call.texts();

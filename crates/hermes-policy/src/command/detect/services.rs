@@ -2,9 +2,9 @@
 
 use super::super::keys;
 use super::super::sudo;
-use super::super::syntax::programs::interpreter;
-use super::super::syntax::{Command, is_one_of, operands};
 use super::{Call, Keys};
+use hermes_shell::programs::interpreter;
+use hermes_shell::{Command, is_one_of, operands};
 
 /// Verbs of `systemctl` after which a unit does not run as before.
 const STOPPING_UNITS: &str = "stop restart disable mask kill try-restart reload-or-restart isolate";

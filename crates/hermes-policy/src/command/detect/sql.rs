@@ -1,8 +1,8 @@
 //! SQL that loses data, in what a database client is given.
 
 use super::super::keys;
-use super::super::syntax::Command;
 use super::{Call, Keys};
+use hermes_shell::Command;
 
 pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     match call.name() {

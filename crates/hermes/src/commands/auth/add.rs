@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use hermes_secret::SecretString;
 
-use super::key_store::{AddedKey, add_to_pool, ask_key, check_key, piped_key};
+use super::key_store::{AddedKey, add_to_pool, ask_key, check_key_for, piped_key};
 use super::login::{LoginFlags, is_login_first, log_in_with};
 use super::pool;
 use crate::context::Context;
@@ -82,6 +82,6 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
         }
         None => piped_key()?,
     };
-    check_key(&key)?;
+    check_key_for(&args.provider, &key)?;
     Ok(key)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::Wake;
-use hermes_providers::{CredentialEntry, is_usable_secret};
+use hermes_providers::{CredentialEntry, builtin, is_usable_secret, key_refusal};
 use hermes_secret::SecretString;
 use zeroize::Zeroizing;
 
@@ -63,7 +63,7 @@ pub(crate) fn add_to_pool(
 }
 
 /// Refuses what cannot be a key.
-pub(crate) fn check_key(key: &SecretString) -> Result<()> {
+fn check_key(key: &SecretString) -> Result<()> {
     if !is_usable_secret(key.expose()) {
         return Err(CommandError::user("that is not a valid key")
             .hint("a key has at least four characters and is not a placeholder"));
@@ -81,6 +81,16 @@ pub(crate) fn check_key(key: &SecretString) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses what cannot be a key of this provider.
+pub(crate) fn check_key_for(provider: &str, key: &SecretString) -> Result<()> {
+    check_key(key)?;
+    let id = builtin(provider).map_or(provider, |known| known.id);
+    match key_refusal(id, key.expose()) {
+        Some(refusal) => Err(CommandError::user(refusal)),
+        None => Ok(()),
+    }
 }
 
 /// A key typed at the terminal, which does not show it; `None` if nothing was typed.

@@ -7,12 +7,13 @@ use std::time::Duration;
 use hermes_config::vars;
 use hermes_proc::{ChildSpec, Wake, find_on_path};
 use hermes_providers::{
-    BrowserLogin, CredentialEntry, DeviceLogin, DevicePrompt, LoginConnection, LoginError,
-    LoginPortal, LoginServer, QwenLogin, builtin, login_server,
+    BrowserLogin, CopilotHost, CredentialEntry, DeviceLogin, DevicePrompt, LoginConnection,
+    LoginError, LoginPortal, LoginServer, QwenLogin, builtin, key_refusal, login_server,
 };
 use serde_json::json;
 
 use super::file;
+use super::github_cli;
 use super::key_store::add_to_pool;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -25,6 +26,8 @@ const OPEN_LIMIT: Duration = Duration::from_secs(5);
 const USUAL: &str = "nous";
 /// The provider with a login in the browser; the others have one by a code.
 const IN_BROWSER: &str = "openrouter";
+/// The provider whose tokens are those for GitHub.
+pub(crate) const COPILOT: &str = "copilot";
 
 /// Flags of a login.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -81,7 +84,7 @@ impl LoginFlags {
 /// `hermes login`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LoginArgs {
-    /// Provider to log in to: nous, openrouter, openai-codex, xai-oauth, minimax-oauth or qwen-oauth
+    /// Provider to log in to: nous, openrouter, openai-codex, xai-oauth, minimax-oauth, qwen-oauth or copilot
     #[arg(long, value_name = "PROVIDER")]
     provider: Option<String>,
     #[command(flatten)]
@@ -130,6 +133,9 @@ pub(super) fn log_in_with(
     let id = builtin(provider).map_or(provider, |known| known.id);
     // Ctrl-C ends the program; nothing is stored before the end.
     let interrupt = Wake::new()?;
+    if id == COPILOT && flags.client_id.is_none() {
+        return of_github_cli(context, label, flags);
+    }
     if let Some(server) = login_server(id) {
         return by_code(context, server, label, flags, &interrupt);
     }
@@ -153,9 +159,15 @@ fn by_code(
 ) -> Result<()> {
     let given =
         |flag: &Option<String>, usual: &str| flag.clone().unwrap_or_else(|| usual.to_owned());
+    let usual_url = match server.provider {
+        COPILOT => CopilotHost::of_settings(context.config())
+            .address()
+            .to_owned(),
+        _ => server.url.to_owned(),
+    };
     let login = DeviceLogin {
         server,
-        url: given(&flags.portal_url, server.url),
+        url: given(&flags.portal_url, &usual_url),
         client_id: given(&flags.client_id, server.client_id),
         scope: given(&flags.scope, server.scope),
         connection: flags.connection(),
@@ -166,15 +178,16 @@ fn by_code(
         .map_err(failed)?;
     let is_mirrored = server.is_mirrored();
     let own = builtin(server.provider).map(|known| known.address(context.config()));
+    let is_usual_url = login.url == server.url;
     let portal = LoginPortal {
         source: server.source,
-        url: Some(login.url).filter(|_| is_mirrored || flags.portal_url.is_some()),
+        url: Some(login.url).filter(|_| is_mirrored || !is_usual_url),
         client_id: Some(login.client_id).filter(|_| is_mirrored || flags.client_id.is_some()),
         // The API of the portal may move; the tokens of the others are for one host only.
         inference_url: flags
             .inference_url
             .clone()
-            .or_else(|| own.filter(|_| server.provider != USUAL)),
+            .or_else(|| own.filter(|_| ![USUAL, COPILOT].contains(&server.provider))),
         insecure: flags.insecure,
     };
     context.ensure_home()?;
@@ -183,10 +196,41 @@ fn by_code(
     let id = CredentialEntry::new_id(&file.entries(provider)?);
     let account = tokens.account_name();
     let label = label.or(account.as_deref()).unwrap_or("login");
-    let entry = CredentialEntry::login(id, label, &tokens, &portal);
+    let entry = if provider == COPILOT && tokens.refresh.is_none() {
+        CredentialEntry::lasting_login(id, label, &tokens.access, &portal)
+    } else {
+        CredentialEntry::login(id, label, &tokens, &portal)
+    };
     file.log_in(provider, &entry)?;
     let whose = account.map_or_else(String::new, |account| format!(" as {}", visible(&account)));
     context.line(format!("✓ Logged in to {provider}{whose}"))
+}
+
+/// Takes the token that the GitHub CLI got from GitHub. Hermes is no app that GitHub knows, and does not
+/// pass itself off as one; the CLI logs people in by code, too.
+fn of_github_cli(context: &Context, label: Option<&str>, flags: &LoginFlags) -> Result<()> {
+    let host = match &flags.portal_url {
+        Some(url) => CopilotHost::at(url),
+        None => CopilotHost::of_settings(context.config()),
+    };
+    let token = github_cli::token(context, &host)?;
+    if let Some(refusal) = key_refusal(COPILOT, token.expose()) {
+        return Err(CommandError::user(refusal).hint("log in anew with `gh auth login`"));
+    }
+    let portal = LoginPortal {
+        source: github_cli::SOURCE,
+        url: host.own_name().map(|_| host.address().to_owned()),
+        client_id: None,
+        inference_url: flags.inference_url.clone(),
+        insecure: flags.insecure,
+    };
+    context.ensure_home()?;
+    let file = file(context);
+    let id = CredentialEntry::new_id(&file.entries(COPILOT)?);
+    let label = label.unwrap_or("GitHub CLI");
+    let entry = CredentialEntry::lasting_login(id, label, &token, &portal);
+    file.log_in(COPILOT, &entry)?;
+    context.line("✓ The login of the GitHub CLI is used for copilot")
 }
 
 /// Uses the login that Qwen Code has on this machine.

@@ -1,6 +1,7 @@
 //! `hermes auth`: the keys of model providers, several for each if need be.
 
 mod add;
+mod github_cli;
 mod key_store;
 mod list;
 mod login;
@@ -19,8 +20,8 @@ use super::exit;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-pub(crate) use key_store::{add_to_pool, ask_key, check_key, piped_key};
-pub(crate) use login::{LoginArgs, has_login, log_in, log_in_to_portal, run_login};
+pub(crate) use key_store::{add_to_pool, ask_key, check_key_for, piped_key};
+pub(crate) use login::{COPILOT, LoginArgs, has_login, log_in, log_in_to_portal, run_login};
 pub(crate) use logout::{TopLevelArgs as LogoutArgs, run_top_level as run_logout};
 
 #[derive(Debug, clap::Args)]

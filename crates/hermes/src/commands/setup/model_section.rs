@@ -12,7 +12,7 @@ use super::detect::{Detected, Found, FoundKey, address};
 use super::model_rows::{ordered, rows};
 use super::provider_names::{key_page, provider_name};
 use super::write::{ModelSettings, write_custom_key, write_key, write_model};
-use crate::commands::auth::{ask_key, check_key, has_login, log_in};
+use crate::commands::auth::{COPILOT, ask_key, check_key_for, has_login, log_in};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Choice, Picked, ask_line, counted, pick};
@@ -138,10 +138,10 @@ fn ask_provider(context: &Context, detected: &Detected) -> Result<Option<Source>
             });
         }
         if has_login(provider.id) {
-            let detail = if provider.id == QwenLogin::PROVIDER {
-                "with the login of Qwen Code"
-            } else {
-                "log in with the browser"
+            let detail = match provider.id {
+                QwenLogin::PROVIDER => "with the login of Qwen Code",
+                COPILOT => "with the login of the GitHub CLI",
+                _ => "log in with the browser",
             };
             choices.push(Choice::new(name, detail));
             sources.push(Source::Login(provider.id));
@@ -178,15 +178,25 @@ fn try_out(context: &Context, source: Source) -> Result<Option<Working>> {
                 models: server.models,
             }))
         }
-        Source::Builtin { provider, has_key } => with_key(context, provider, has_key),
+        Source::Builtin { provider, has_key } => {
+            let address = match own_address(context, provider)? {
+                OwnAddress::NotNeeded => None,
+                OwnAddress::Given(url) => Some(url),
+                OwnAddress::Nothing => return Ok(None),
+            };
+            with_key(context, provider, address, has_key)
+        }
         Source::Login(id) => {
             if let Err(error) = log_in(context, id) {
                 context.note(format!("Error: {}", error.message))?;
+                for hint in error.hints {
+                    context.hint(hint)?;
+                }
                 return Ok(None);
             }
             let context = &context.reloaded();
             match builtin(id) {
-                Some(provider) => with_key(context, provider, true),
+                Some(provider) => with_key(context, provider, None, true),
                 None => Ok(None),
             }
         }
@@ -194,10 +204,32 @@ fn try_out(context: &Context, source: Source) -> Result<Option<Working>> {
     }
 }
 
+/// The address of a provider where every customer has one.
+enum OwnAddress {
+    NotNeeded,
+    Given(String),
+    /// The person typed none.
+    Nothing,
+}
+
+fn own_address(context: &Context, provider: &Builtin) -> Result<OwnAddress> {
+    if !provider.address(context.config()).is_empty() {
+        return Ok(OwnAddress::NotNeeded);
+    }
+    let question = format!(
+        "Address of your {} resource, such as https://NAME.openai.azure.com/openai/v1: ",
+        provider_name(provider.id)
+    );
+    let typed = ask_line(context.printer, &question)?;
+    let typed = typed.filter(|url| !url.trim().is_empty());
+    Ok(typed.map_or(OwnAddress::Nothing, OwnAddress::Given))
+}
+
 /// Tests the key of a provider, or asks for one until it passes.
 fn with_key(
     context: &Context,
     provider: &'static Builtin,
+    base_url: Option<String>,
     mut has_key: bool,
 ) -> Result<Option<Working>> {
     let mut provider = provider;
@@ -211,7 +243,7 @@ fn with_key(
             let Some(key) = ask_key(context, &question)? else {
                 return Ok(None);
             };
-            if let Err(error) = check_key(&key) {
+            if let Err(error) = check_key_for(provider.id, &key) {
                 context.note(format!("Error: {}", error.message))?;
                 continue;
             }
@@ -226,13 +258,15 @@ fn with_key(
         context.note(format!("Asking {} for its models ...", name(provider)))?;
         let query = ModelQuery {
             provider: provider.id,
-            base_url: None,
+            base_url: base_url.as_deref(),
             key: typed.as_ref(),
             timeout: LIST_LIMIT,
         };
         let error = match query.fetch(context.config()) {
             Ok(models) => {
-                return Ok(Some(accepted(context, provider, typed.as_ref(), models)?));
+                let url = base_url.as_deref();
+                let working = accepted(context, provider, url, typed.as_ref(), models)?;
+                return Ok(Some(working));
             }
             Err(error) => error,
         };
@@ -240,12 +274,9 @@ fn with_key(
             Next::AnotherKey => has_key = false,
             Next::SameAgain => has_key = has_key && typed.is_none(),
             Next::Anyway => {
-                return Ok(Some(accepted(
-                    context,
-                    provider,
-                    typed.as_ref(),
-                    Vec::new(),
-                )?));
+                let url = base_url.as_deref();
+                let working = accepted(context, provider, url, typed.as_ref(), Vec::new())?;
+                return Ok(Some(working));
             }
             Next::Back => return Ok(None),
         }
@@ -256,6 +287,7 @@ fn with_key(
 fn accepted(
     context: &Context,
     provider: &'static Builtin,
+    base_url: Option<&str>,
     typed: Option<&SecretString>,
     models: Vec<ListedModel>,
 ) -> Result<Working> {
@@ -266,11 +298,11 @@ fn accepted(
     let cache = ModelListCache::of_home(&context.location.home);
     if !models.is_empty() {
         context.ensure_home()?;
-        cache.put(provider.id, "", &models);
+        cache.put(provider.id, base_url.unwrap_or_default(), &models);
     }
     Ok(Working {
         provider: provider.id.to_owned(),
-        base_url: None,
+        base_url: base_url.map(str::to_owned),
         key_variable: None,
         models,
     })

@@ -53,6 +53,8 @@ const NAMES: &[(&str, &str, &str)] = &[
         "Tencent TokenHub",
         "tokenhub.tencentmaas.com",
     ),
+    ("opencode-zen", "OpenCode Zen", "opencode.ai/auth"),
+    ("opencode-go", "OpenCode Go", "opencode.ai/auth"),
     ("kilocode", "Kilo Code", "app.kilo.ai"),
     ("deepinfra", "DeepInfra", "deepinfra.com/dash/api_keys"),
     (
@@ -63,6 +65,12 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("upstage", "Upstage", "console.upstage.ai/api-keys"),
     ("ollama-cloud", "Ollama Cloud", "ollama.com/settings/keys"),
     ("lmstudio", "LM Studio", ""),
+    ("azure-foundry", "Azure Foundry", "ai.azure.com"),
+    (
+        "copilot",
+        "GitHub Copilot",
+        "github.com/settings/personal-access-tokens",
+    ),
     ("nous", "Nous Portal", "portal.nousresearch.com"),
     ("openai-codex", "OpenAI (ChatGPT account)", ""),
     ("xai-oauth", "xAI (Grok account)", ""),

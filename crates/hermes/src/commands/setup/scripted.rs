@@ -9,7 +9,7 @@ use super::detect::{Detected, Found};
 use super::model_rows::ordered;
 use super::model_section::LIST_LIMIT;
 use super::write::{ModelSettings, write_custom_key, write_key, write_model, write_setting};
-use crate::commands::auth::{check_key, piped_key};
+use crate::commands::auth::{check_key_for, piped_key};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -50,7 +50,7 @@ fn set_model(args: &Args, context: &Context) -> Result<()> {
     let target = target(args, context)?;
     let key = args.key_stdin.then(piped_key).transpose()?;
     if let Some(key) = &key {
-        check_key(key)?;
+        check_key_for(&target.provider, key)?;
     }
     let models = match target.models {
         Some(models) => models,

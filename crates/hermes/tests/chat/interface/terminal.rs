@@ -1,6 +1,6 @@
 //! Who has the terminal: the interface, a command, the shell.
 
-use hermes_testkit::{ModelServer, ScriptedAnswer};
+use hermes_testkit::{ModelServer, ScriptedAnswer, eventually};
 use pretty_assertions::assert_eq;
 
 use super::{last_said, started};
@@ -37,6 +37,12 @@ fn paused_program_gives_the_terminal_back_and_takes_it_again() {
     screen.wait_for("❯ draft");
     screen.signal(rustix::process::Signal::TSTP);
     screen.wait_without("❯ draft");
+    // A shell lets it go on when it has stopped, not when it is about to.
+    let stat = format!("/proc/{}/stat", screen.pid());
+    eventually("the program has stopped", || {
+        let stat = std::fs::read_to_string(&stat).unwrap();
+        stat.rsplit(") ").next().unwrap().starts_with('T')
+    });
     screen.signal(rustix::process::Signal::CONT);
     screen.wait_for("❯ draft");
     screen.press("\r");

@@ -92,6 +92,42 @@ fn approval_is_asked_in_place_and_answered_by_a_key() {
 }
 
 #[test]
+fn letters_of_a_word_do_not_answer_a_question() {
+    let world = World::configured(
+        ModelServer::start([
+            ScriptedAnswer::call("terminal", &json!({"command": "rm -rf ./nothing-here"})),
+            ScriptedAnswer::text("over"),
+        ]),
+        "approvals: {mode: manual}",
+    );
+    let mut screen = started(&world, &[]);
+    screen.press("go\r");
+    screen.wait_for("[o]nce");
+    // Somebody who has not seen the question goes on typing; each of a, s, o, y and d is an answer.
+    for letter in "please do say so".chars() {
+        screen.press(&letter.to_string());
+    }
+    screen.wait_for("please do say so");
+    let shown = screen.rows().join("\n");
+    assert!(
+        shown.contains("This command needs your approval"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("Approved") && !shown.contains("Denied"),
+        "{shown}"
+    );
+    // The keys are shown again when they count again.
+    screen.wait_for("[o]nce");
+    screen.press("d");
+    screen.wait_for("Denied: rm -rf ./nothing-here");
+    screen.wait_for("  over");
+    // What was typed is still there.
+    screen.wait_for("please do say so");
+    assert!(!world.home.read("config.yaml").contains("command_allowlist"));
+}
+
+#[test]
 fn approval_is_whole_in_forty_columns() {
     let world = World::configured(
         ModelServer::start([ScriptedAnswer::call(

@@ -1,7 +1,7 @@
 //! Backslash escapes of quoted text.
 
 /// Backslash escapes as `$'…'`, `echo -e` and `printf` know them.
-pub(super) fn decode_escapes(body: &str) -> String {
+pub(crate) fn decode_escapes(body: &str) -> String {
     let mut out = String::with_capacity(body.len());
     let mut chars = body.chars().peekable();
     while let Some(c) = chars.next() {

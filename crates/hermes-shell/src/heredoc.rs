@@ -5,7 +5,7 @@
 
 /// A substitution found in the body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Substitution {
+pub(crate) enum Substitution {
     /// Text between `$(` and its parenthesis.
     Dollar(String),
     /// Text between backticks, its escapes resolved.
@@ -13,7 +13,7 @@ pub(super) enum Substitution {
 }
 
 /// The substitutions of a body, outermost only.
-pub(super) fn substitutions(body: &str) -> Vec<Substitution> {
+pub(crate) fn substitutions(body: &str) -> Vec<Substitution> {
     let mut found = Vec::new();
     let mut chars = body.chars().peekable();
     while let Some(c) = chars.next() {
@@ -75,7 +75,7 @@ fn parenthesised(chars: &mut impl Iterator<Item = char>) -> String {
 }
 
 /// Text between backticks, or a body without quotes around its delimiter, as the inner shell reads it.
-pub(super) fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -6,17 +6,19 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::super::known_shell::KnownShell;
-use super::MAX_PAYLOAD_DEPTH;
-use super::lexical;
-use super::model::{Command, Reach, Script, StdinText, Via, Word, basename};
-use super::parse::{parse, with_line_end};
-use super::programs::{self, ShellInput, is_shell};
-use super::scope::Scope;
-use super::substitution;
-use super::tool_text;
-use super::walk::Walker;
-use super::wrapper;
+use crate::known_shell::KnownShell;
+use crate::lexical;
+use crate::model::{Command, Reach, Script, StdinText, Via, Word, basename};
+use crate::parse::{parse, with_line_end};
+use crate::programs::{self, ShellInput, is_shell};
+use crate::scope::Scope;
+use crate::substitution;
+use crate::tool_text;
+use crate::walk::Walker;
+use crate::wrapper;
+
+/// How deep payloads of payloads are followed.
+const MAX_PAYLOAD_DEPTH: u8 = 8;
 
 /// Bytes that may be read or filled in per byte of the text, and besides.
 const BUDGET_PER_BYTE: usize = 12;
@@ -25,7 +27,7 @@ const BUDGET: usize = 1 << 16;
 const WORD_COST: usize = 16;
 
 /// Reads texts into one script.
-pub(super) struct Reader<'s> {
+pub(crate) struct Reader<'s> {
     script: Script,
     scope: Scope<'s>,
     /// Commands up to here have been looked into.
@@ -33,7 +35,7 @@ pub(super) struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    pub(super) fn new(shell: &'s dyn KnownShell, length: usize) -> Self {
+    pub(crate) fn new(shell: &'s dyn KnownShell, length: usize) -> Self {
         Self {
             script: Script::default(),
             scope: Scope::new(
@@ -45,7 +47,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads the text that was given, or its normalised form as a variant.
-    pub(super) fn read_text(&mut self, text: &str, variant: bool) {
+    pub(crate) fn read_text(&mut self, text: &str, variant: bool) {
         let template = Command {
             variant,
             cwd: self.scope.cwd.clone(),
@@ -56,7 +58,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads a text for what it leaves behind: variables, functions, aliases, the directory.
-    pub(super) fn remember(&mut self, earlier: &str) {
+    pub(crate) fn remember(&mut self, earlier: &str) {
         let template = Command {
             cwd: self.scope.cwd.clone(),
             ..Command::default()
@@ -68,7 +70,7 @@ impl<'s> Reader<'s> {
         self.done = 0;
     }
 
-    pub(super) fn finish(mut self) -> Script {
+    pub(crate) fn finish(mut self) -> Script {
         self.script.unread |= self.scope.exhausted;
         self.script.incomplete |= self.script.unread;
         self.script

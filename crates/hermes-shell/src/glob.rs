@@ -7,35 +7,36 @@ use std::str::Chars;
 
 /// Whether letters of different case count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Case {
+pub enum Case {
     Sensitive,
     Insensitive,
 }
 
 /// Whether a text holds a character that means something in a pattern.
-pub(crate) fn is_glob(text: &str) -> bool {
+pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
 /// Whether the whole text matches the pattern.
-pub(crate) fn matches(pattern: &str, text: &str, case: Case) -> bool {
+pub fn matches(pattern: &str, text: &str, case: Case) -> bool {
     Pattern::new(pattern, case).matches(text)
 }
 
 /// A pattern taken apart, for those who have many texts for it.
-pub(crate) struct Pattern {
+pub struct Pattern {
     parts: Vec<Part>,
     case: Case,
 }
 
 impl Pattern {
-    pub(crate) fn new(pattern: &str, case: Case) -> Self {
+    /// Takes a pattern apart.
+    pub fn new(pattern: &str, case: Case) -> Self {
         let parts = compile(pattern, case);
         Self { parts, case }
     }
 
     /// Whether it matches the whole text.
-    pub(crate) fn matches(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         let mut parts = self.parts.as_slice();
         let mut chars = text.chars();
         // Behind the last star: the parts, and the text they were tried on.

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use super::heredoc::{self, Substitution};
-use super::model::{Command, Word};
-use super::programs::is_shell;
-use super::word::brace_fields;
+use crate::heredoc::{self, Substitution};
+use crate::model::{Command, Word};
+use crate::programs::is_shell;
+use crate::word::brace_fields;
 
 /// Longest arithmetic that is recognised as such.
 const MAX_ARITHMETIC: usize = 256;
@@ -19,7 +19,7 @@ const MAX_HEREDOC_DEPTH: u8 = 4;
 
 /// Commands of a text, by operators and blanks alone. `heredocs` is how many here-documents the grammar
 /// found: it takes some bodies for words.
-pub(super) fn commands(text: &str, heredocs: usize) -> Vec<Command> {
+pub(crate) fn commands(text: &str, heredocs: usize) -> Vec<Command> {
     commands_below(text, heredocs, 0)
 }
 

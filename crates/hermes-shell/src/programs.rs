@@ -2,12 +2,12 @@
 //!
 //! Only facts about their command lines; what follows from them is decided by the rules.
 
-use super::model::{Command, Word, basename, is_long, is_one_of};
-use super::wrapper::behind_options;
+use crate::model::{Command, Word, basename, is_long, is_one_of};
+use crate::wrapper::behind_options;
 
 /// Where a shell takes its commands from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum ShellInput {
+pub enum ShellInput {
     /// One word: `sh -c WORD`.
     Text(Word),
     /// Several words joined: `eval a b`, `ssh host a b`.
@@ -18,7 +18,7 @@ pub(crate) enum ShellInput {
 }
 
 /// Whether a name is that of a shell.
-pub(crate) fn is_shell(name: &str) -> bool {
+pub fn is_shell(name: &str) -> bool {
     is_one_of(
         name,
         "sh bash zsh ksh ksh93 dash ash mksh oksh yash posh fish csh tcsh rbash xonsh nu elvish -bash -sh -zsh",
@@ -27,7 +27,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
 
 /// Families of interpreters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interpreter {
+pub enum Interpreter {
     Python,
     Perl,
     Ruby,
@@ -55,7 +55,7 @@ impl Interpreter {
 }
 
 /// The family a name belongs to, versions included (`python3.12`).
-pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
+pub fn interpreter(name: &str) -> Option<Interpreter> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     match stem {
         "python" | "pypy" | "ipython" | "pythonw" => Some(Interpreter::Python),
@@ -72,7 +72,7 @@ pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
 }
 
 /// Whether an interpreter is given code on its command line.
-pub(crate) fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
+pub fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
     let mut args = args.iter();
     while let Some(word) = args.next() {
         let text = word.text.as_str();
@@ -130,7 +130,7 @@ fn cluster(family: Interpreter, text: &str) -> Cluster {
 }
 
 /// Whether an interpreter without a script reads one from its input.
-pub(crate) fn reads_script_from_stdin(args: &[Word]) -> bool {
+pub fn reads_script_from_stdin(args: &[Word]) -> bool {
     let first = args.iter().find(|word| {
         !word.text.starts_with('-') || matches!(word.text.as_str(), "-" | "-c" | "-e" | "-m")
     });
@@ -141,7 +141,7 @@ pub(crate) fn reads_script_from_stdin(args: &[Word]) -> bool {
 const SSH_VALUES: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w";
 
 /// Where a command takes shell text from, if it runs any.
-pub(crate) fn shell_text(command: &Command) -> Option<ShellInput> {
+pub fn shell_text(command: &Command) -> Option<ShellInput> {
     let name = command.name();
     let args = command.args();
     let joined = |words: &[Word]| {
@@ -261,7 +261,7 @@ fn text_option(args: &[Word], letter: char) -> Option<Word> {
 }
 
 /// The words behind the text of a shell: `bash -c TEXT NAME WORDS`, `bash -s WORDS`.
-pub(super) fn shell_parameters(command: &Command) -> Option<&[Word]> {
+pub(crate) fn shell_parameters(command: &Command) -> Option<&[Word]> {
     if !is_shell(command.name()) {
         return None;
     }
@@ -386,7 +386,7 @@ const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
 ];
 
 /// A program named by an option of a reading tool: `tool option`, and the program if it is known.
-pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String>)> {
+pub fn program_option(command: &Command) -> Option<(String, Option<String>)> {
     let name = command.name();
     if name == "git" {
         return git_program(command);
@@ -479,7 +479,7 @@ fn git_program(command: &Command) -> Option<(String, Option<String>)> {
 }
 
 /// Whether git runs the value of a setting.
-pub(crate) fn runs_value(key: &str, value: &str) -> bool {
+pub fn runs_value(key: &str, value: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or_default();
     match last {
         "pager" => !matches!(value, "cat" | "less" | "" | "false" | "true" | "delta"),

@@ -1,9 +1,9 @@
 //! Scripts of sed: the commands they run and the files they write.
 
-use super::model::{Word, is_long};
+use crate::model::{Word, is_long};
 
 /// The scripts a call of sed is given.
-pub(crate) fn scripts(args: &[Word]) -> Vec<&str> {
+pub fn scripts(args: &[Word]) -> Vec<&str> {
     let mut found = Vec::new();
     let mut named = false;
     let mut at = 0;
@@ -34,7 +34,7 @@ pub(crate) fn scripts(args: &[Word]) -> Vec<&str> {
 }
 
 /// Shell commands in a script: those of `e`, and what a substitution with the flag `e` puts in place.
-pub(super) fn commands(script: &str) -> Vec<String> {
+pub(crate) fn commands(script: &str) -> Vec<String> {
     let mut found = Vec::new();
     walk(script, |part| {
         if let Part::Runs(text) = part {
@@ -45,7 +45,7 @@ pub(super) fn commands(script: &str) -> Vec<String> {
 }
 
 /// Files a script writes to.
-pub(crate) fn written_files(script: &str) -> Vec<String> {
+pub fn written_files(script: &str) -> Vec<String> {
     let mut found = Vec::new();
     walk(script, |part| {
         if let Part::Writes(file) = part {

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Tree};
 
-use super::effects;
-use super::heredoc::{self, Substitution};
-use super::model::{Command, Function, PipePosition, Redirect, Script, StdinText, Word};
-use super::scope::Scope;
-use super::word;
+use crate::effects;
+use crate::heredoc::{self, Substitution};
+use crate::model::{Command, Function, PipePosition, Redirect, Script, StdinText, Word};
+use crate::scope::Scope;
+use crate::word;
 
 #[derive(Clone, Default)]
 struct Inherited<'t> {
@@ -29,24 +29,24 @@ struct Inherited<'t> {
 type Stack<'t> = Vec<(Node<'t>, Inherited<'t>)>;
 
 /// Text of backtick substitutions, which must be read once more without its escapes.
-pub(super) struct Backtick {
-    pub(super) text: String,
-    pub(super) function: Option<usize>,
+pub(crate) struct Backtick {
+    pub(crate) text: String,
+    pub(crate) function: Option<usize>,
 }
 
-pub(super) struct Walker<'w, 's> {
-    pub(super) source: &'w str,
-    pub(super) scope: &'w mut Scope<'s>,
-    pub(super) script: &'w mut Script,
+pub(crate) struct Walker<'w, 's> {
+    pub(crate) source: &'w str,
+    pub(crate) scope: &'w mut Scope<'s>,
+    pub(crate) script: &'w mut Script,
     /// What every command found in the text inherits from where the text comes from.
-    pub(super) template: &'w Command,
-    pub(super) backticks: Vec<Backtick>,
+    pub(crate) template: &'w Command,
+    pub(crate) backticks: Vec<Backtick>,
     /// Ends of the subshells around the place that is read, and the directory outside each.
-    pub(super) subshells: Vec<(usize, Option<Rc<str>>)>,
+    pub(crate) subshells: Vec<(usize, Option<Rc<str>>)>,
 }
 
 impl<'w> Walker<'w, '_> {
-    pub(super) fn walk(&mut self, tree: &Tree) {
+    pub(crate) fn walk(&mut self, tree: &Tree) {
         let inherited = Inherited {
             pipe: self.template.pipe,
             function: self.template.function,

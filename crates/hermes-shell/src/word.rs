@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::escapes::decode_escapes;
-use super::model::{Inner, Word};
-use super::parameter;
-use super::scope::Scope;
-use super::substitution;
+use crate::escapes::decode_escapes;
+use crate::model::{Inner, Word};
+use crate::parameter;
+use crate::scope::Scope;
+use crate::substitution;
 
 /// Nesting of quotes and expansions that is followed inside one word.
 const MAX_WORD_DEPTH: usize = 24;
@@ -65,7 +65,7 @@ struct Piece {
 }
 
 /// Collects the pieces of one word.
-pub(super) struct WordReader<'r, 's> {
+pub(crate) struct WordReader<'r, 's> {
     source: &'r str,
     scope: &'r mut Scope<'s>,
     pieces: Vec<Piece>,
@@ -76,7 +76,7 @@ pub(super) struct WordReader<'r, 's> {
 }
 
 /// Reads the node of a word into its fields.
-pub(super) fn fields(
+pub(crate) fn fields(
     source: &str,
     scope: &mut Scope<'_>,
     node: Node<'_>,
@@ -96,7 +96,7 @@ pub(super) fn fields(
 }
 
 /// Reads the node of a word that is never split, such as a file name or the value of a variable.
-pub(super) fn single(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth: usize) -> Word {
+pub(crate) fn single(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth: usize) -> Word {
     let mut fields = fields(source, scope, node, depth).into_iter();
     let mut word = fields.next().unwrap_or_default();
     for more in fields {
@@ -490,7 +490,7 @@ fn split_field(field: &[(char, Kind)]) -> Vec<Vec<(char, Kind)>> {
 }
 
 /// The fields that braces make of a text without quotes.
-pub(super) fn brace_fields(text: &str) -> Vec<String> {
+pub(crate) fn brace_fields(text: &str) -> Vec<String> {
     if text.len() > MAX_BRACE_WORD {
         return vec![text.to_owned()];
     }

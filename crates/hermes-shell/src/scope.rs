@@ -4,30 +4,30 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::super::known_shell::KnownShell;
-use super::model::Word;
+use crate::known_shell::KnownShell;
+use crate::model::Word;
 
 /// Longest value remembered for a variable.
 const MAX_VALUE: usize = 4096;
 
 /// What is known at one place of a text. What the text does not say is asked of the shell that will
 /// run it.
-pub(super) struct Scope<'s> {
-    pub(super) shell: &'s dyn KnownShell,
+pub(crate) struct Scope<'s> {
+    pub(crate) shell: &'s dyn KnownShell,
     /// `None` for a variable that has been set to something unknown.
     variables: HashMap<String, Option<Vec<String>>>,
     /// Aliases the text defines, and names it gives to programs with `hash -p`.
-    pub(super) aliases: HashMap<String, String>,
+    pub(crate) aliases: HashMap<String, String>,
     /// `$1` and the following, where they are known.
-    pub(super) positional: Option<Rc<Vec<String>>>,
+    pub(crate) positional: Option<Rc<Vec<String>>>,
     /// The current directory, where it is known; may begin with `~`.
-    pub(super) cwd: Option<Rc<str>>,
+    pub(crate) cwd: Option<Rc<str>>,
     budget: usize,
-    pub(super) exhausted: bool,
+    pub(crate) exhausted: bool,
 }
 
 impl<'s> Scope<'s> {
-    pub(super) fn new(shell: &'s dyn KnownShell, budget: usize) -> Self {
+    pub(crate) fn new(shell: &'s dyn KnownShell, budget: usize) -> Self {
         Self {
             shell,
             variables: HashMap::new(),
@@ -40,7 +40,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Remembers a value; of one that is not constant, that it is unknown.
-    pub(super) fn assign(&mut self, name: &str, words: &[Word]) {
+    pub(crate) fn assign(&mut self, name: &str, words: &[Word]) {
         let size: usize = words.iter().map(|word| word.text.len()).sum();
         let known = !words.iter().any(|word| word.dynamic) && size <= MAX_VALUE;
         let values = || words.iter().map(|word| word.text.clone()).collect();
@@ -48,26 +48,26 @@ impl<'s> Scope<'s> {
     }
 
     /// From here on, nothing is known about a variable.
-    pub(super) fn forget(&mut self, name: &str) {
+    pub(crate) fn forget(&mut self, name: &str) {
         self.variables.insert(name.to_owned(), None);
     }
 
     /// Sets the positional parameters.
-    pub(super) fn set_positional(&mut self, words: &[Word]) {
+    pub(crate) fn set_positional(&mut self, words: &[Word]) {
         let known = !words.iter().any(|word| word.dynamic);
         let values = || Rc::new(words.iter().map(|word| word.text.clone()).collect());
         self.positional = known.then(values);
     }
 
     /// Drops the first positional parameters, as `shift` does.
-    pub(super) fn shift(&mut self, count: usize) {
+    pub(crate) fn shift(&mut self, count: usize) {
         if let Some(values) = self.positional.take() {
             let rest = values.iter().skip(count).cloned().collect();
             self.positional = Some(Rc::new(rest));
         }
     }
 
-    pub(super) fn knows(&self, name: &str) -> bool {
+    pub(crate) fn knows(&self, name: &str) -> bool {
         self.known(name).is_some()
     }
 
@@ -105,20 +105,20 @@ impl<'s> Scope<'s> {
         })
     }
 
-    pub(super) fn value(&mut self, name: &str) -> Option<Vec<String>> {
+    pub(crate) fn value(&mut self, name: &str) -> Option<Vec<String>> {
         let values = self.known(name)?;
         let size = values.iter().map(|value| value.len() + 1).sum();
         self.spend(size).then_some(values)
     }
 
     /// Characters besides blanks at which a value is split, where the text says so.
-    pub(super) fn separators(&self) -> Option<&str> {
+    pub(crate) fn separators(&self) -> Option<&str> {
         let values = self.variables.get("IFS")?.as_ref()?;
         values.first().map(String::as_str)
     }
 
     /// A text with the variables in it that have one known value.
-    pub(super) fn filled_in(&mut self, text: &str) -> String {
+    pub(crate) fn filled_in(&mut self, text: &str) -> String {
         let mut parts = text.split('$');
         let mut out = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -142,7 +142,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Goes to another directory, as `cd` does; `None` to one that is not known.
-    pub(super) fn enter(&mut self, directory: Option<&str>) {
+    pub(crate) fn enter(&mut self, directory: Option<&str>) {
         self.cwd = match (directory, &self.cwd) {
             (Some(path), _) if path.starts_with(['/', '~']) => Some(path.into()),
             (Some(path), Some(cwd)) => Some(format!("{cwd}/{path}").into()),
@@ -151,7 +151,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Takes from what may still be read; false when nothing is left.
-    pub(super) fn spend(&mut self, amount: usize) -> bool {
+    pub(crate) fn spend(&mut self, amount: usize) -> bool {
         if amount > self.budget {
             self.exhausted = true;
             return false;

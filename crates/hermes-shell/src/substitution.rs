@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::escapes::decode_escapes;
-use super::model::{Inner, InnerForm, Word, basename};
+use crate::escapes::decode_escapes;
+use crate::model::{Inner, InnerForm, Word, basename};
 
 /// Names kept of one substitution.
 const MAX_NAMES: usize = 16;
@@ -11,7 +11,7 @@ const MAX_NAMES: usize = 16;
 const MAX_NODES: usize = 400;
 
 /// Which commands a substitution runs, by name.
-pub(super) fn inner(source: &str, node: Node<'_>) -> Inner {
+pub(crate) fn inner(source: &str, node: Node<'_>) -> Inner {
     let text = source.get(node.byte_range()).unwrap_or_default();
     let form = match node.kind() {
         "process_substitution" => InnerForm::Process,
@@ -47,7 +47,7 @@ pub(super) fn inner(source: &str, node: Node<'_>) -> Inner {
 }
 
 /// What a command of constant words prints, for the few that only print their words.
-pub(super) fn output(words: &[Word]) -> Option<String> {
+pub(crate) fn output(words: &[Word]) -> Option<String> {
     let (name, args) = words.split_first()?;
     let texts: Vec<&str> = args.iter().map(|word| word.text.as_str()).collect();
     match basename(&name.text) {

@@ -1,14 +1,14 @@
 //! What `${NAME…}` makes of a value that is known: parts taken off, replaced, or in another case.
 
-use super::super::glob::{self, Case};
-use super::escapes::decode_escapes;
+use crate::escapes::decode_escapes;
+use crate::glob::{self, Case};
 
 /// Longest value that patterns are tried on; each place of it is tried.
 const MAX_VALUE: usize = 128;
 
 /// What changing a value costs of the budget: a replacement tries every part of it, the others every
 /// end.
-pub(super) fn cost(value: &str, operator: &str) -> usize {
+pub(crate) fn cost(value: &str, operator: &str) -> usize {
     if operator.starts_with('/') {
         value.len().min(MAX_VALUE).pow(2) / 4
     } else {
@@ -18,7 +18,7 @@ pub(super) fn cost(value: &str, operator: &str) -> usize {
 
 /// A value as the operator behind its name changes it; `None` for an operator or a size that is not
 /// followed. `operator` is everything between the name and the closing brace.
-pub(super) fn changed(value: &str, operator: &str) -> Option<String> {
+pub(crate) fn changed(value: &str, operator: &str) -> Option<String> {
     if value.len() > MAX_VALUE || operator.len() > MAX_VALUE {
         return None;
     }

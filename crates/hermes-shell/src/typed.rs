@@ -1,7 +1,8 @@
 //! Text that is typed into a program: whether the program runs it, and when a line of it is whole.
 
-use super::syntax::programs::{ShellInput, is_shell, shell_text};
-use super::syntax::{Analysis, Command};
+use crate::analysis::Analysis;
+use crate::model::Command;
+use crate::programs::{ShellInput, is_shell, shell_text};
 
 /// Whether a program that was started by this command line runs what is typed into it: a shell, here,
 /// in a container or on another machine.

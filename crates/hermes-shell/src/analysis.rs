@@ -1,45 +1,18 @@
-//! What a shell line would run: simple commands with their words, redirections and positions in
-//! pipelines, those inside substitutions, functions and payloads included.
-
-mod effects;
-mod escapes;
-mod expand;
-mod heredoc;
-mod last_program;
-mod lexical;
-mod model;
-mod parameter;
-mod parse;
-pub(crate) mod programs;
-mod scope;
-pub(crate) mod sed;
-mod substitution;
-pub(crate) mod tool_text;
-mod walk;
-mod word;
-mod wrapper;
-
-pub use last_program::last_program;
-pub(crate) use model::{
-    Command, Inner, InnerForm, Reach, Script, Via, Word, basename, file_operands, is_long,
-    is_one_of, operands,
-};
-pub(crate) use wrapper::{SUDO_VALUES, behind_options};
+//! A command line, read as a shell would: the text in both its forms, and what it runs.
 
 use std::borrow::Cow;
 
-use super::known_shell::{KnownShell, UnknownShell};
-use super::normalise::{normalise, without_nul};
+use crate::expand::Reader;
+use crate::known_shell::{KnownShell, UnknownShell};
+use crate::model::Script;
+use crate::normalise::{normalise, without_nul};
 
 /// Characters a command may have. Longer text belongs in a file.
-pub(crate) const MAX_COMMAND_CHARS: usize = 128_000;
-
-/// How deep payloads of payloads are followed.
-const MAX_PAYLOAD_DEPTH: u8 = 8;
+pub const MAX_COMMAND_CHARS: usize = 128_000;
 
 /// A command line taken apart.
 #[derive(Debug)]
-pub(crate) struct Analysis<'t> {
+pub struct Analysis<'t> {
     /// The text as given, without NUL.
     pub raw: Cow<'t, str>,
     /// The text as the rules see it.
@@ -52,17 +25,17 @@ pub(crate) struct Analysis<'t> {
 
 impl<'t> Analysis<'t> {
     /// Takes a command line apart of whose shell nothing is known.
-    pub(crate) fn of(command: &'t str) -> Self {
+    pub fn of(command: &'t str) -> Self {
         Self::within(command, &UnknownShell)
     }
 
     /// Takes a command line apart as this shell would run it. Never fails: what is not understood is
     /// marked as such.
-    pub(crate) fn within(command: &'t str, shell: &dyn KnownShell) -> Self {
+    pub fn within(command: &'t str, shell: &dyn KnownShell) -> Self {
         let too_long =
             command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
         let (mut raw, mut normalised) = (Cow::Borrowed(command), Cow::Borrowed(command));
-        let mut reader = expand::Reader::new(shell, command.len());
+        let mut reader = Reader::new(shell, command.len());
         if let Some(earlier) = shell.earlier() {
             reader.remember(earlier);
         }
@@ -84,5 +57,5 @@ impl<'t> Analysis<'t> {
 }
 
 #[cfg(test)]
-#[path = "syntax_tests.rs"]
+#[path = "analysis_tests.rs"]
 mod tests;

@@ -1,14 +1,14 @@
 //! Commands that run another command given by their own words: which words those are.
 
-use super::model::{Reach, Via, Word, basename, is_long, is_one_of};
+use crate::model::{Reach, Via, Word, basename, is_long, is_one_of};
 
 /// A command found in the words of another.
-pub(super) struct Carried {
-    pub(super) words: Vec<Word>,
+pub(crate) struct Carried {
+    pub(crate) words: Vec<Word>,
     /// Variables it is given: `env NAME=VALUE command`.
-    pub(super) environment: Vec<(String, Word)>,
-    pub(super) via: Via,
-    pub(super) reach: Reach,
+    pub(crate) environment: Vec<(String, Word)>,
+    pub(crate) via: Via,
+    pub(crate) reach: Reach,
 }
 
 /// Commands that run the command behind their options: their names, their options that take a word, and
@@ -16,7 +16,7 @@ pub(super) struct Carried {
 type Wrapper = (&'static str, &'static str, usize);
 
 /// Options of `sudo` that take a word.
-pub(crate) const SUDO_VALUES: &str = "-u -g -h -p -C -r -t -T -U -D -R -a -c \
+pub const SUDO_VALUES: &str = "-u -g -h -p -C -r -t -T -U -D -R -a -c \
     --user --group --host --prompt --close-from --role --type --command-timeout --other-user --chdir --chroot";
 
 /// Words the grammar leaves in front of a command are here too (`then`, `coproc`, `!`).
@@ -119,7 +119,7 @@ const RUNNERS: &[(&str, &str)] = &[
 ];
 
 /// Commands carried by the words of this one.
-pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
+pub(crate) fn carried(words: &[Word]) -> Vec<Carried> {
     let Some((first, args)) = words.split_first() else {
         return Vec::new();
     };
@@ -259,7 +259,7 @@ fn daemon(args: &[Word]) -> Vec<Word> {
 }
 
 /// What `xargs` puts its input in the place of, if it does not add it at the end.
-pub(super) fn placeholder(args: &[Word]) -> Option<String> {
+pub(crate) fn placeholder(args: &[Word]) -> Option<String> {
     for (at, word) in args.iter().enumerate() {
         let text = word.text.as_str();
         if text == "-I" {
@@ -352,11 +352,7 @@ fn is_assignment(text: &str) -> bool {
 
 /// What is left behind options, their values and `positional` further words. `with_value` names the
 /// options that take the next word.
-pub(crate) fn behind_options<'w>(
-    args: &'w [Word],
-    with_value: &str,
-    positional: usize,
-) -> &'w [Word] {
+pub fn behind_options<'w>(args: &'w [Word], with_value: &str, positional: usize) -> &'w [Word] {
     let mut at = 0;
     while let Some(word) = args.get(at) {
         let text = word.text.as_str();

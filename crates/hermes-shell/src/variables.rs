@@ -1,6 +1,6 @@
 //! Commands whose output is made of variables and their values.
 
-use super::syntax::Analysis;
+use crate::analysis::Analysis;
 
 /// Whether a command prints variables with their values, or names a file of them.
 pub fn lists_variables(command: &str) -> bool {

@@ -3,9 +3,9 @@
 //!
 //! The text is read like any other; that it is there is no finding by itself (`rsync -e 'ssh -p 22'`).
 
-use super::heredoc::{self, Substitution};
-use super::model::{Command, Word, is_long, is_one_of};
-use super::sed;
+use crate::heredoc::{self, Substitution};
+use crate::model::{Command, Word, is_long, is_one_of};
+use crate::sed;
 
 /// Variables whose value is run as a command.
 const COMMAND_VARIABLES: &str = "PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER GIT_EDITOR EDITOR VISUAL \
@@ -46,7 +46,7 @@ const GIT_OPTIONS: &[(&str, &str, usize)] = &[
 ];
 
 /// Shell texts that a command carries besides its own words.
-pub(super) fn texts(command: &Command) -> Vec<String> {
+pub(crate) fn texts(command: &Command) -> Vec<String> {
     let mut found = Vec::new();
     for (name, value) in command.environment.iter() {
         if is_one_of(name, COMMAND_VARIABLES) || name.starts_with("GIT_CONFIG_VALUE_") {
@@ -258,7 +258,7 @@ fn client(command: &Command, found: &mut Vec<String>) {
 }
 
 /// The command that a line of a database client gives to the shell.
-pub(crate) fn escape_of_client(line: &str) -> Option<&str> {
+pub fn escape_of_client(line: &str) -> Option<&str> {
     let line = line
         .trim_start_matches("-e")
         .trim_start_matches("--execute=")
@@ -306,7 +306,7 @@ fn ssh_options(args: &[Word], found: &mut Vec<String>) {
 }
 
 fn git(args: &[Word], found: &mut Vec<String>) {
-    let rest = super::behind_options(
+    let rest = crate::wrapper::behind_options(
         args,
         "-C -c --git-dir --work-tree --namespace --config-env",
         0,
@@ -323,7 +323,7 @@ fn git(args: &[Word], found: &mut Vec<String>) {
     if verb.text == "submodule"
         && let Some(at) = args.iter().position(|word| word.text == "foreach")
     {
-        let words = super::behind_options(args.get(at + 1..).unwrap_or_default(), "", 0);
+        let words = crate::wrapper::behind_options(args.get(at + 1..).unwrap_or_default(), "", 0);
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         found.push(texts.join(" "));
     }

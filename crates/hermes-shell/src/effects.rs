@@ -1,9 +1,9 @@
 //! What builtins do to the shell they run in: the directory, the positional parameters, variables
 //! and aliases that later commands see.
 
-use super::model::{Command, Word, is_one_of};
-use super::scope::Scope;
-use super::substitution;
+use crate::model::{Command, Word, is_one_of};
+use crate::scope::Scope;
+use crate::substitution;
 
 /// Options of `read` that take a word.
 const READ_VALUES: &str = "-a -d -i -n -N -p -t -u";
@@ -11,7 +11,7 @@ const READ_VALUES: &str = "-a -d -i -n -N -p -t -u";
 const MAPFILE_VALUES: &str = "-d -n -O -s -u -C -c";
 
 /// Whether what a function does depends on the words it is called with.
-pub(super) fn uses_parameters(body: &str) -> bool {
+pub(crate) fn uses_parameters(body: &str) -> bool {
     body.split('$').skip(1).any(|behind| {
         let behind = behind.strip_prefix(['{']).unwrap_or(behind);
         let behind = behind.strip_prefix(['#', '!']).unwrap_or(behind);
@@ -20,7 +20,7 @@ pub(super) fn uses_parameters(body: &str) -> bool {
 }
 
 /// Applies what a command changes about its own shell.
-pub(super) fn apply(command: &Command, scope: &mut Scope<'_>) {
+pub(crate) fn apply(command: &Command, scope: &mut Scope<'_>) {
     let mut words = command.words.as_slice();
     while let [first, rest @ ..] = words
         && matches!(first.text.as_str(), "builtin" | "command")
@@ -115,7 +115,7 @@ fn print_into_variable(words: &[Word], args: &[Word], scope: &mut Scope<'_>) {
 
 /// Operands behind the options of a builtin.
 fn names<'w>(args: &'w [Word], with_value: &str) -> &'w [Word] {
-    super::behind_options(args, with_value, 0)
+    crate::wrapper::behind_options(args, with_value, 0)
 }
 
 /// The text a builtin reads, where it is known.

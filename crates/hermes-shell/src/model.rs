@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// One field of a simple command, quotes and known expansions resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Word {
+pub struct Word {
     /// Its value. `~` in front always means the home directory; a file of that name reads `./~`.
     /// What cannot be known stays as written (`$NAME`, `$(…)`).
     pub text: String,
@@ -22,7 +22,7 @@ pub(crate) struct Word {
 
 impl Word {
     /// A constant word that does not stand in the source.
-    pub(crate) fn constant(text: impl Into<String>) -> Self {
+    pub fn constant(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
@@ -32,7 +32,7 @@ impl Word {
 
 /// A substitution inside a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Inner {
+pub struct Inner {
     pub form: InnerForm,
     /// Basenames of the commands in it, the first few.
     pub names: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Inner {
 
 /// How a substitution is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InnerForm {
+pub enum InnerForm {
     /// `$(…)`
     Dollar,
     Backtick,
@@ -52,7 +52,7 @@ pub(crate) enum InnerForm {
 
 /// A file redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Redirect {
+pub struct Redirect {
     pub writes: bool,
     /// The file, or a descriptor number for `2>&1`.
     pub target: Word,
@@ -60,7 +60,7 @@ pub(crate) struct Redirect {
 
 /// Text that a command gets on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StdinText {
+pub struct StdinText {
     pub word: Word,
     /// A here-document, not a here-string.
     pub heredoc: bool,
@@ -68,7 +68,7 @@ pub(crate) struct StdinText {
 
 /// A position in a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PipePosition {
+pub struct PipePosition {
     /// Which pipeline.
     pub pipeline: usize,
     /// Which stage of it, from 0.
@@ -77,7 +77,7 @@ pub(crate) struct PipePosition {
 
 /// How a command is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub enum Reach {
     /// It stands in the command line, perhaps behind `sudo`, `env`, `time` and the like.
     #[default]
     Direct,
@@ -89,7 +89,7 @@ pub(crate) enum Reach {
 
 /// Which command carries this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Via {
+pub enum Via {
     /// A wrapper such as `sudo`.
     Wrapper,
     /// `xargs`, `parallel`.
@@ -102,7 +102,7 @@ pub(crate) enum Via {
 
 /// A simple command.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Command {
+pub struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
@@ -132,27 +132,28 @@ pub(crate) struct Command {
 
 impl Command {
     /// The command word without its directory; empty if there is none.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.words.first().map_or("", |word| basename(&word.text))
     }
 
-    pub(crate) fn args(&self) -> &[Word] {
+    /// The words behind the command word.
+    pub fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
 
     /// Values of the words behind the command word.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.args().iter().map(|word| word.text.as_str())
     }
 
     /// Whether its command word names a directory too.
-    pub(crate) fn is_named_by_path(&self) -> bool {
+    pub fn is_named_by_path(&self) -> bool {
         let first = self.words.first();
         first.is_some_and(|word| word.text.contains('/'))
     }
 
     /// The command on one line, its word as written or as basename.
-    pub(crate) fn render(&self, with_basename: bool) -> String {
+    pub fn render(&self, with_basename: bool) -> String {
         let length = self.words.iter().map(|word| word.text.len() + 1).sum();
         let mut line = String::with_capacity(length);
         for (at, word) in self.words.iter().enumerate() {
@@ -172,7 +173,7 @@ impl Command {
 
 /// A function that a text defines.
 #[derive(Debug)]
-pub(crate) struct Function {
+pub struct Function {
     pub name: String,
     /// Its body, where a call has to be looked into because it depends on the words of the call.
     pub body: Option<Rc<str>>,
@@ -180,7 +181,7 @@ pub(crate) struct Function {
 
 /// Everything a text would run.
 #[derive(Debug, Default)]
-pub(crate) struct Script {
+pub struct Script {
     /// All commands, carriers before what they carry.
     pub commands: Vec<Command>,
     /// For each pipeline the position it has in an outer one.
@@ -206,7 +207,7 @@ const MAX_PIPE_NESTING: usize = 16;
 const MAX_UPSTREAM: usize = 64;
 
 impl Script {
-    pub(super) fn add(&mut self, command: Command) {
+    pub(crate) fn add(&mut self, command: Command) {
         let index = self.commands.len();
         for position in self.positions(command.pipe) {
             self.by_position.entry(position).or_default().push(index);
@@ -215,13 +216,13 @@ impl Script {
     }
 
     /// Commands that are there without doubt; all that was found, when the grammar did not fit.
-    pub(crate) fn certain(&self) -> impl Iterator<Item = (usize, &Command)> {
+    pub fn certain(&self) -> impl Iterator<Item = (usize, &Command)> {
         let commands = self.commands.iter().enumerate();
         commands.filter(|(_, command)| self.incomplete || !command.lexical)
     }
 
     /// Commands that write into the standard input of this one.
-    pub(crate) fn upstream<'s>(&'s self, command: &Command) -> Vec<&'s Command> {
+    pub fn upstream<'s>(&'s self, command: &Command) -> Vec<&'s Command> {
         let positions = self.positions(command.pipe);
         positions
             .iter()
@@ -239,7 +240,7 @@ impl Script {
     }
 
     /// Whether its standard input comes from another command of the text.
-    pub(crate) fn is_fed_by_a_pipe(&self, command: &Command) -> bool {
+    pub fn is_fed_by_a_pipe(&self, command: &Command) -> bool {
         let positions = self.positions(command.pipe);
         positions.iter().any(|position| position.stage > 0)
     }
@@ -259,7 +260,7 @@ impl Script {
 }
 
 /// Those of these words that are neither options nor values of the options in `with_value`.
-pub(crate) fn operands<'w>(
+pub fn operands<'w>(
     words: impl IntoIterator<Item = &'w str>,
     with_value: &'static str,
 ) -> impl Iterator<Item = &'w str> {
@@ -272,7 +273,7 @@ pub(crate) fn operands<'w>(
 }
 
 /// Those of these words that are not options: all behind `--`, and `-` as well.
-pub(crate) fn file_operands(args: &[Word]) -> impl Iterator<Item = &Word> {
+pub fn file_operands(args: &[Word]) -> impl Iterator<Item = &Word> {
     let dashes = args.iter().position(|word| word.text == "--");
     args.iter().enumerate().filter_map(move |(at, word)| {
         let behind = dashes.is_some_and(|dashes| at > dashes);
@@ -281,7 +282,7 @@ pub(crate) fn file_operands(args: &[Word]) -> impl Iterator<Item = &Word> {
 }
 
 /// Whether a word is one of those in a list with blanks between.
-pub(crate) fn is_one_of(text: &str, list: &str) -> bool {
+pub fn is_one_of(text: &str, list: &str) -> bool {
     let (text, list) = (text.as_bytes(), list.as_bytes());
     let Some(&first) = text.first() else {
         return false;
@@ -295,13 +296,13 @@ pub(crate) fn is_one_of(text: &str, list: &str) -> bool {
 }
 
 /// Whether a word is a long option, perhaps shortened to no less than `fewest` characters.
-pub(crate) fn is_long(text: &str, option: &str, fewest: usize) -> bool {
+pub fn is_long(text: &str, option: &str, fewest: usize) -> bool {
     let written = text.split('=').next().unwrap_or_default();
     written.len() >= fewest && option.starts_with(written)
 }
 
 /// The last part of a path.
-pub(crate) fn basename(path: &str) -> &str {
+pub fn basename(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     match memchr::memrchr(b'/', path.as_bytes()) {
         Some(at) => path.get(at + 1..).unwrap_or_default(),

@@ -5,13 +5,13 @@
 
 use tree_sitter::Node;
 
-use super::model::basename;
-use super::parse::parse;
+use crate::model::basename;
+use crate::parse::parse;
 
 /// The program whose exit code a command line gives back, without its directory, where that is plain
 /// to see: the last of a list or pipeline.
 pub fn last_program(command: &str) -> Option<&str> {
-    if command.len() > super::MAX_COMMAND_CHARS {
+    if command.len() > crate::analysis::MAX_COMMAND_CHARS {
         return None;
     }
     let tree = parse(command)?;

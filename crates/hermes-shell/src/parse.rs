@@ -17,7 +17,7 @@ const SERVED: usize = 1 << 18;
 const MAX_PIPES: usize = 400;
 
 /// Parses a text; `None` when the parser would take too long.
-pub(super) fn parse(text: &str) -> Option<Tree> {
+pub(crate) fn parse(text: &str) -> Option<Tree> {
     let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
     if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
 /// the one that fails it takes leave at once at the end of a line, but by way of its error recovery,
 /// which takes ten times as long as all the rest, at the end of the text. A backslash at the end stays
 /// one: with a line end behind it, it would not be there.
-pub(super) fn with_line_end(mut text: String) -> String {
+pub(crate) fn with_line_end(mut text: String) -> String {
     if !text.ends_with(['\n', '\\']) {
         text.push('\n');
     }
