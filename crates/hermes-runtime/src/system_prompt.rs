@@ -7,6 +7,7 @@ use hermes_agent::{Agent, AgentSettings, Parts, PromptSource};
 use hermes_board::WorkerVariables;
 use hermes_providers::Provider;
 use hermes_session::SessionId;
+use hermes_session::memory::MemoryFiles;
 use hermes_tools::CallContext;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -72,6 +73,8 @@ pub(crate) fn parts(
         project: (files_count && !is_remote && has_project(request)).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
         file_rules: tools.context_file_rules(),
+        memory: (files_count && !request.is_scheduled)
+            .then(|| MemoryFiles::resolve(&context.location.home, config)),
         tools: subject.tools,
         has_card: WorkerVariables::read(&context.env).is_some(),
         environment: PromptEnvironment {

@@ -12,6 +12,7 @@ mod file_ledger;
 mod files;
 mod filesystem;
 mod kanban;
+mod memory;
 mod remote;
 mod result;
 mod saved_result;
@@ -21,6 +22,7 @@ mod todo;
 mod todo_list;
 mod tool;
 mod toolset;
+mod write_gate;
 
 pub use argument::{ArgKind, Argument};
 pub use child_job::{ChildJob, ChildResult, ChildStatus};
@@ -37,6 +39,7 @@ pub use filesystem::{
     real_path,
 };
 pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
+pub use memory::{MemoryTool, apply_pending_memory};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
@@ -51,3 +54,4 @@ pub use tool::{
     ToolReach, ToolRegistry, ToolSpec,
 };
 pub use toolset::{TOOLSET_NAMES, ToolOffer, ToolSelection, basic_toolsets};
+pub use write_gate::{WriteDecision, WriteGate};

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use hermes_session::memory::MemoryFiles;
 use serde_json::Value;
 
 use super::context_files::{ContextFile, ContextFileRules, ContextSource, project};
@@ -30,6 +31,8 @@ pub struct PromptParts {
     /// Maximum characters of one context file.
     pub file_chars: usize,
     pub file_rules: ContextFileRules,
+    /// What is remembered, if anything is used of it.
+    pub memory: Option<MemoryFiles>,
     pub tools: Vec<String>,
     /// Whether the agent works on one card of the task board, unattended.
     pub has_card: bool,
@@ -82,6 +85,12 @@ pub fn assemble(parts: &PromptParts) -> Assembled {
             add_notices(&file, &mut notices);
             sections.push(format!("## {}\n\n{}", file.name, file.text.trim()));
         }
+    }
+    if let Some(memory) = &parts.memory {
+        let (blocks, left_out) = memory.prompt_blocks();
+        let masked = |block: String| parts.file_rules.redactor.redact(&block).into_owned();
+        sections.extend(blocks.into_iter().map(masked));
+        notices.extend(left_out);
     }
     sections.push(volatile(parts));
     sections.retain(|section| !section.trim().is_empty());

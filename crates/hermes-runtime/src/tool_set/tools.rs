@@ -19,6 +19,7 @@ use hermes_tools::{
 use super::board;
 use super::configured::{code_settings, positive, read_file};
 use super::file_writes::FileWrites;
+use super::remembering::memory_tool;
 use super::script_environment::ScriptEnvironment;
 use super::terminal::{TerminalSetup, ToolSetRequest};
 use crate::context::Context;
@@ -95,6 +96,7 @@ impl ToolSet {
             .with(SessionSearchTool {
                 home: context.location.home.clone(),
             })
+            .with(memory_tool(context, is_scheduled, &setup.approver.person))
             .with(CronjobTool {
                 access: cron_access(context, is_scheduled),
             })

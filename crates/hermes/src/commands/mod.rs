@@ -89,6 +89,7 @@ pub(crate) mod internal;
 pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod profile;
 pub(crate) mod sandbox;

@@ -25,6 +25,7 @@ mod interface_bad_input;
 mod interruption;
 mod keys;
 mod lines;
+mod memory;
 mod output;
 mod pictures;
 mod references;

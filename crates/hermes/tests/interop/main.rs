@@ -30,6 +30,7 @@ mod incident;
 mod kanban;
 mod kanban_dispatch;
 mod logins;
+mod memory;
 mod migration;
 mod reading;
 mod reference;

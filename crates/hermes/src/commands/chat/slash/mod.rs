@@ -228,6 +228,12 @@ const COMMANDS: &[Command] = &[
         own_commands::skills,
     ),
     command(
+        &["memory"],
+        "[pending|approve|reject|approval] [id|on|off]",
+        "Show what is remembered, and decide about changes that wait for approval",
+        program::memory,
+    ),
+    command(
         &["queue"],
         "<message>",
         "Send a message as the next turn",
