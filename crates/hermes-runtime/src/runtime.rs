@@ -24,7 +24,6 @@ use crate::person::{Clarifier, Person};
 use crate::personality;
 use crate::prefill;
 use crate::request::ConversationRequest;
-use crate::skills::prompt_text;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
 use crate::tool_set::{Approval, ToolSet, ToolSetRequest};
@@ -46,7 +45,8 @@ impl Runtime {
         Self { context }
     }
 
-    /// Opens a conversation. Makes no request to a model and starts no command.
+    /// Opens a conversation. Makes no request to a model, and starts no command but those in skills
+    /// that `skills.inline_shell` allows.
     pub fn open_conversation(
         &self,
         request: &ConversationRequest,
@@ -60,6 +60,7 @@ impl Runtime {
             backend,
         } = Essentials::open(&request.into(), context, &*person)?;
         context.ensure_home()?;
+        sync_skills(&context.location.home, &*person);
         let store = SessionStore::open(&context.location.home)?;
         let resumed = chosen_session(request, &store)?;
         let worktree = request
@@ -106,7 +107,7 @@ impl Runtime {
         let offered = offered_tools(&mut call, request, &context, &*person)?;
         let (claim, stop_check) = watch_claim(worker.as_ref(), request, &context);
         tools.recover();
-        let skills = prompt_text(&skills, &id, tools.remote().is_some(), &context);
+        let skills = tools.skills.told(&skills, id.as_str(), &request.interrupt);
         let parts = Parts {
             auxiliary: Some(Arc::clone(&side)),
             stop_check,
@@ -201,8 +202,19 @@ fn assemble_tools(
         has_conversation: true,
         is_scheduled: request.is_scheduled,
         is_served: request.is_served,
+        platform: &request.platform,
     };
     ToolSet::assemble(context, request)
+}
+
+/// Copies the skills of the program into the home, once for each version.
+fn sync_skills(home: &std::path::Path, person: &dyn Person) {
+    if let Err(error) = hermes_skills::bundled::sync_if_needed(home) {
+        person.warn(
+            &format!("the bundled skills were not copied: {error}"),
+            None,
+        );
+    }
 }
 
 /// The settings of turns.

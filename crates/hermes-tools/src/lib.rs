@@ -17,6 +17,7 @@ mod remote;
 mod result;
 mod saved_result;
 mod session_search;
+mod skills;
 mod terminal;
 mod todo;
 mod todo_list;
@@ -43,6 +44,9 @@ pub use memory::{MemoryTool, apply_pending_memory};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
+pub use skills::{
+    SkillAccess, SkillManageTool, SkillSession, SkillViewTool, SkillsListTool, apply_pending_skill,
+};
 pub use terminal::{
     NotRunReport, NoticeSupport, ProcessTool, TerminalSession, TerminalTool, command_result,
     failure_hint,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use hermes_home::PendingWrites;
 use hermes_policy::{Answer, ApprovalRequest, ApprovalSettings};
 use hermes_session::memory::MemoryFiles;
-use hermes_tools::{MemoryTool, WriteDecision, WriteGate};
+use hermes_tools::{MemoryTool, SkillAccess, SkillManageTool, WriteDecision, WriteGate};
 
 use crate::context::Context;
 use crate::person::Person;
+use crate::skills::{SkillHost, cache_file, offer_facts, profile_skills};
 
 /// The tool for what is remembered. A scheduled job remembers nothing: its runs are not the user's
 /// conversations.
@@ -27,6 +28,44 @@ pub(super) fn memory_tool(
             person: Arc::clone(person),
             settings: ApprovalSettings::from_config(config),
         }),
+    }
+}
+
+/// The skills of a profile, as tools use them.
+pub(super) fn skill_access(
+    context: &Context,
+    platform: &str,
+    host: &Arc<SkillHost>,
+) -> SkillAccess {
+    SkillAccess {
+        skills: Arc::new(profile_skills(context, platform)),
+        cache: Some(cache_file(context)),
+        facts: offer_facts(context, platform),
+        session: Arc::clone(host) as Arc<dyn hermes_tools::SkillSession>,
+    }
+}
+
+/// The tool that changes skills.
+pub(super) fn skill_manage_tool(context: &Context, access: SkillAccess) -> SkillManageTool {
+    let config = context.config();
+    SkillManageTool {
+        access,
+        is_guarded: config.flag("skills.guard_agent_created"),
+        pending: PendingWrites::skills(&context.location.home),
+        gate: Arc::new(KeptForLater(config.flag("skills.write_approval"))),
+    }
+}
+
+/// Lets changes through, or keeps them all: a skill is too long to be judged in passing.
+struct KeptForLater(bool);
+
+impl WriteGate for KeptForLater {
+    fn decide(&self, _: &str, _: &str) -> WriteDecision {
+        if self.0 {
+            WriteDecision::Later
+        } else {
+            WriteDecision::Allowed
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The settings about children as they are now: read again when a file has changed.
 
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use hermes_config::{Config, Sources};
 
 use super::builder::{EnvironmentBuilder, EnvironmentFacts};
+use super::warnings;
 use crate::lock::lock;
 
 /// How long links are taken to be as they were left.
@@ -21,6 +23,8 @@ pub struct LiveEnvironment {
     facts: EnvironmentFacts,
     of_agent: bool,
     state: Mutex<Option<State>>,
+    /// Names that skills of a session asked for, by the key of the session.
+    granted: Mutex<HashMap<String, BTreeSet<String>>>,
 }
 
 #[derive(Debug)]
@@ -47,7 +51,43 @@ impl LiveEnvironment {
             facts,
             of_agent: false,
             state: Mutex::new(None),
+            granted: Mutex::default(),
         }
+    }
+
+    /// Lets children of a session have these variables, which a skill asked for. Names that no skill
+    /// may have are refused, with one warning each. Gives the names that are set.
+    pub fn grant(&self, session: &str, skill: &str, names: &[String]) -> Vec<String> {
+        let builder = self.current();
+        let is_set = |name: &String| {
+            let mut base = builder.base().iter();
+            base.any(|(known, value)| known == name.as_str() && !value.is_empty())
+        };
+        let set: Vec<String> = names.iter().filter(|name| is_set(name)).cloned().collect();
+        let mut granted = lock(&self.granted);
+        for name in &set {
+            match builder.policy().skill_refusal(skill, name) {
+                Some(refusal) => warnings::tell_once(&[refusal.to_string()]),
+                None => {
+                    let session = granted.entry(session.to_owned()).or_default();
+                    session.insert(name.clone());
+                }
+            }
+        }
+        set
+    }
+
+    /// Forgets what skills of a session asked for.
+    pub fn revoke(&self, session: &str) {
+        lock(&self.granted).remove(session);
+    }
+
+    /// The names that skills of a session may have.
+    pub fn granted(&self, session: &str) -> BTreeSet<String> {
+        lock(&self.granted)
+            .get(session)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// The same for children whose commands an agent chooses.

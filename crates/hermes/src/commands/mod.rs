@@ -95,6 +95,7 @@ pub(crate) mod profile;
 pub(crate) mod sandbox;
 pub(crate) mod sessions;
 pub(crate) mod setup;
+pub(crate) mod skills;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;

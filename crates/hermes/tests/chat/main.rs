@@ -33,6 +33,7 @@ mod responses;
 mod routes;
 mod sessions;
 mod settings;
+mod skill_tools;
 mod skills;
 mod slash;
 mod standing_goal;

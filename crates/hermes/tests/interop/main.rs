@@ -35,6 +35,7 @@ mod migration;
 mod reading;
 mod reference;
 mod sessions;
+mod skills;
 mod values;
 mod world;
 mod writing;

@@ -217,9 +217,9 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["skills"],
-        "",
-        "List the skills; /NAME loads one",
-        own_commands::skills,
+        "[list|search|install|pending|…]",
+        "List the skills, or run a command about them; /NAME loads one",
+        own_commands::all_skills,
     ),
     command(
         &["reload-skills"],
