@@ -43,6 +43,21 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "a command runs only after a verdict",
     },
     Sideways {
+        from: "hermes-session",
+        to: "hermes-policy",
+        reason: "what is remembered passes the one scan for injected instructions",
+    },
+    Sideways {
+        from: "hermes-skills",
+        to: "hermes-home",
+        reason: "skills lie in a home, where profiles count them",
+    },
+    Sideways {
+        from: "hermes-skills",
+        to: "hermes-policy",
+        reason: "skills pass the one scan for injected instructions",
+    },
+    Sideways {
         from: "hermes-supervise",
         to: "hermes-home",
         reason: "a gateway belongs to a home, whose profiles ask whether one runs",

@@ -3,7 +3,7 @@
 //! Answers may also be about such tags: code is never touched, and an unpaired tag counts only where
 //! reasoning can begin or end. Reasoning is moved, not dropped.
 
-use crate::prompt::is_fence;
+use hermes_policy::injection::is_fence;
 
 /// Tags of reasoning in the text of some models.
 const REASONING_TAGS: &[&str] = &[

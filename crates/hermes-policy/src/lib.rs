@@ -7,6 +7,7 @@
 mod approval;
 mod command;
 mod files;
+pub mod injection;
 mod private_places;
 mod sandbox;
 mod workspace;

@@ -25,7 +25,7 @@ use crate::personality;
 use crate::pruning;
 use crate::references::{self, Source, typed_part};
 use crate::request::ConversationRequest;
-use crate::skills::{self, prompt_text};
+use crate::skills;
 use crate::snapshot;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
@@ -162,6 +162,8 @@ impl Conversation {
             &self.context,
         );
         let text = assemble(&self.prompt(&id)).text;
+        self.tools
+            .revoke_grants(self.agent.context().session_key.as_str());
         self.agent.start_over(id.clone(), new, &text)?;
         self.renew_prompt(&id);
         self.resumed = None;
@@ -243,9 +245,12 @@ impl Conversation {
             return Ok(None);
         }
         let found = skills::load(&[name.to_owned()], &self.context)?;
-        let is_remote = self.tools.remote().is_some();
         let id = self.agent.session_id();
-        let text = prompt_text(&found, id, is_remote, &self.context).unwrap_or_default();
+        let told = self
+            .tools
+            .skills
+            .told(&found, id.as_str(), self.tools.interrupt());
+        let text = told.unwrap_or_default();
         Ok(Some(format!("{text}\n\n{words}").trim_end().to_owned()))
     }
 

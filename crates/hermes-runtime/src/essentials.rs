@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hermes_config::settings::Problem;
 use hermes_providers::{ModelOverrides, Provider};
 use hermes_secret::SecretString;
+use hermes_skills::Skill;
 
 use crate::backend::BackendKind;
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::context_window;
 use crate::error::{Error, Result};
 use crate::person::Person;
 use crate::request::ConversationRequest;
-use crate::skills::{self, Skill};
+use crate::skills;
 
 /// A model by name, at a provider by name; what is not named is configured.
 pub(crate) fn model_choice(model: Option<&str>, provider: Option<&str>) -> ModelOverrides {

@@ -54,7 +54,7 @@ pub use references::typed_part;
 pub use repository::git_branch;
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;
-pub use skills::{SkillSummary, skill_summaries};
+pub use skills::{SkillSummary, own_skills, skill_summaries};
 pub use tool_set::{
     Approval, AssigneeChecks, TerminalSetup, ToolSet, ToolSetRequest, check_backend_of,
     local_sandbox, login_overlay,

@@ -25,7 +25,6 @@ use crate::person::{Clarifier, Person};
 use crate::personality;
 use crate::prefill;
 use crate::request::ConversationRequest;
-use crate::skills::prompt_text;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
 use crate::tool_set::{Approval, ToolSet, ToolSetRequest};
@@ -47,14 +46,17 @@ impl Runtime {
         Self { context }
     }
 
-    /// Opens a conversation. Makes no request to a model and starts no command.
+    /// Opens a conversation. Makes no request to a model, and starts no command but those in skills
+    /// that `skills.inline_shell` allows.
     pub fn open_conversation(
         &self,
         request: &ConversationRequest,
         person: Arc<dyn Person>,
     ) -> Result<Conversation> {
-        self.open_with(request, person, |context| {
+        let told = Arc::clone(&person);
+        self.open_with(request, person, move |context| {
             context.ensure_home()?;
+            sync_skills(&context.location.home, &*told);
             Ok(SessionStore::open(&context.location.home)?)
         })
     }
@@ -129,7 +131,7 @@ impl Runtime {
         let offered = offered_tools(&mut call, request, &context, &*person)?;
         let (claim, stop_check) = watch_claim(worker.as_ref(), request, &context);
         tools.recover();
-        let skills = prompt_text(&skills, &id, tools.remote().is_some(), &context);
+        let skills = tools.skills.told(&skills, id.as_str(), &request.interrupt);
         let parts = Parts {
             auxiliary: Some(Arc::clone(&side)),
             stop_check,
@@ -224,8 +226,19 @@ fn assemble_tools(
         has_conversation: true,
         is_scheduled: request.is_scheduled,
         is_served: request.is_served,
+        platform: &request.platform,
     };
     ToolSet::assemble(context, request)
+}
+
+/// Copies the skills of the program into the home, once for each version.
+fn sync_skills(home: &std::path::Path, person: &dyn Person) {
+    if let Err(error) = hermes_skills::bundled::sync_if_needed(home) {
+        person.warn(
+            &format!("the bundled skills were not copied: {error}"),
+            None,
+        );
+    }
 }
 
 /// The settings of turns.

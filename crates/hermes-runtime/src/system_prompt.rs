@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use hermes_agent::prompt::{PromptEnvironment, PromptParts, assemble};
+use hermes_agent::prompt::{PromptEnvironment, PromptParts, SkillsIndex, assemble};
 use hermes_agent::{Agent, AgentSettings, Parts, PromptSource};
 use hermes_board::WorkerVariables;
 use hermes_providers::Provider;
 use hermes_session::SessionId;
+use hermes_session::memory::MemoryFiles;
 use hermes_tools::CallContext;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::request::ConversationRequest;
+use crate::skills::{cache_file, offer_facts, profile_skills};
 use crate::tool_set::ToolSet;
 
 /// Most characters of a context file unless configured.
@@ -72,6 +74,11 @@ pub(crate) fn parts(
         project: (files_count && !is_remote && has_project(request)).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
         file_rules: tools.context_file_rules(),
+        memory: (files_count && !request.is_scheduled)
+            .then(|| MemoryFiles::resolve(&context.location.home, config)),
+        skills: files_count
+            .then(|| skills_index(&subject, request, context))
+            .flatten(),
         tools: subject.tools,
         has_card: WorkerVariables::read(&context.env).is_some(),
         environment: PromptEnvironment {
@@ -100,6 +107,33 @@ pub(crate) fn parts(
         model: route.model,
         provider: route.provider,
     }
+}
+
+/// The skills that the prompt lists; `None` where the model cannot look at one.
+fn skills_index(
+    subject: &Subject<'_>,
+    request: &ConversationRequest,
+    context: &Context,
+) -> Option<SkillsIndex> {
+    let has = |name: &str| subject.tools.iter().any(|tool| tool == name);
+    if !has("skill_view") {
+        return None;
+    }
+    let mut facts = offer_facts(context, &request.platform);
+    facts.has_board |= has("kanban_show");
+    facts.toolsets = subject
+        .call
+        .registry
+        .iter()
+        .filter(|tool| has(tool.spec().name))
+        .map(|tool| tool.spec().toolset.to_owned())
+        .collect();
+    facts.tools = Some(subject.tools.iter().cloned().collect());
+    Some(SkillsIndex {
+        roots: profile_skills(context, &request.platform).roots,
+        cache: Some(cache_file(context)),
+        facts,
+    })
 }
 
 /// Whether the conversation is about the directory it works in. A scheduled job without one of its

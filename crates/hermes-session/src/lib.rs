@@ -1,4 +1,4 @@
-//! Sessions: the conversations of a home, in `state.db`.
+//! Sessions: the conversations of a home, in `state.db`, and what the agent remembers between them.
 //!
 //! The reference program uses the same file: table names, columns and the search index are its own,
 //! and each program opens what the other wrote. Every step of a conversation is one transaction, so
@@ -10,6 +10,7 @@
 
 mod error;
 mod id;
+pub mod memory;
 mod message;
 mod repair;
 mod salvage;

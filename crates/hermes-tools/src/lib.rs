@@ -13,15 +13,18 @@ mod files;
 mod filesystem;
 mod hooked;
 mod kanban;
+mod memory;
 mod remote;
 mod result;
 mod saved_result;
 mod session_search;
+mod skills;
 mod terminal;
 mod todo;
 mod todo_list;
 mod tool;
 mod toolset;
+mod write_gate;
 
 pub use argument::{ArgKind, Argument};
 pub use child_job::{ChildJob, ChildResult, ChildStatus};
@@ -39,9 +42,13 @@ pub use filesystem::{
 };
 pub use hooked::call_with_hooks;
 pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
+pub use memory::{MemoryTool, apply_pending_memory};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
+pub use skills::{
+    SkillAccess, SkillManageTool, SkillSession, SkillViewTool, SkillsListTool, apply_pending_skill,
+};
 pub use terminal::{
     NotRunReport, NoticeSupport, ProcessTool, TerminalSession, TerminalTool, command_result,
     failure_hint,
@@ -53,3 +60,4 @@ pub use tool::{
     ToolReach, ToolRegistry, ToolSpec,
 };
 pub use toolset::{TOOLSET_NAMES, ToolOffer, ToolSelection, basic_toolsets};
+pub use write_gate::{WriteDecision, WriteGate};

@@ -91,6 +91,10 @@ verbs! { Context;
     Sandbox(commands::sandbox::Args) => commands::sandbox::run,
     /// List, search, export and prune stored conversations
     Sessions(commands::sessions::Args) => commands::sessions::run,
+    /// List, install, check and switch skills
+    Skills(commands::skills::Args) => commands::skills::run,
+    /// Show, approve and delete what the agent remembers
+    Memory(commands::memory::Args) => commands::memory::run,
     /// Show what was done in the last days, and what it took
     Insights(commands::insights::Args) => commands::insights::run,
     /// List and call agent tools

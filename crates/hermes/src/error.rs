@@ -151,6 +151,7 @@ from_library!(
     hermes_fs::Error: hermes_fs::Error::is_storage_full,
     ConfigError: |error| matches!(error, ConfigError::File(file) if file.is_storage_full()),
     hermes_home::SelectError: |_| false,
+    hermes_skills::Error: |error| matches!(error, hermes_skills::Error::Source { .. }),
     hermes_home::NameError: |_| false,
     hermes_telemetry::reader::ReadError: |_| false,
     OpenError: |_| false,

@@ -27,6 +27,7 @@ pub(crate) fn request<'a>(
         interrupt,
         has_conversation: false,
         is_scheduled: false,
+        platform: "cli",
     })
 }
 

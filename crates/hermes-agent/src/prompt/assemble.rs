@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use hermes_session::memory::MemoryFiles;
+use hermes_skills::{Catalog, OfferFacts, SkillRoot, index_text};
 use serde_json::Value;
 
 use super::context_files::{ContextFile, ContextFileRules, ContextSource, project};
@@ -20,6 +22,15 @@ pub struct PromptEnvironment {
     pub is_remote: bool,
 }
 
+/// Where the skills are that a prompt lists.
+#[derive(Debug, Clone, Default)]
+pub struct SkillsIndex {
+    pub roots: Vec<SkillRoot>,
+    /// Keeps what is known of them.
+    pub cache: Option<PathBuf>,
+    pub facts: OfferFacts,
+}
+
 /// The parts of a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptParts {
@@ -30,6 +41,10 @@ pub struct PromptParts {
     /// Maximum characters of one context file.
     pub file_chars: usize,
     pub file_rules: ContextFileRules,
+    /// What is remembered, if anything is used of it.
+    pub memory: Option<MemoryFiles>,
+    /// The skills to tell of, if any.
+    pub skills: Option<SkillsIndex>,
     pub tools: Vec<String>,
     /// Whether the agent works on one card of the task board, unattended.
     pub has_card: bool,
@@ -82,6 +97,12 @@ pub fn assemble(parts: &PromptParts) -> Assembled {
             add_notices(&file, &mut notices);
             sections.push(format!("## {}\n\n{}", file.name, file.text.trim()));
         }
+    }
+    if let Some(memory) = &parts.memory {
+        let (blocks, left_out) = memory.prompt_blocks();
+        let masked = |block: String| parts.file_rules.redactor.redact(&block).into_owned();
+        sections.extend(blocks.into_iter().map(masked));
+        notices.extend(left_out);
     }
     sections.push(volatile(parts));
     sections.retain(|section| !section.trim().is_empty());
@@ -139,6 +160,9 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
     ];
     let guidance = guidance.iter().filter(|(applies, _)| *applies);
     sections.extend(guidance.map(|(_, text)| (*text).to_owned()));
+    if let Some(skills) = &parts.skills {
+        sections.extend(skills_section(skills, notices));
+    }
     sections.push(environment(parts));
     if let Some(profile) = &parts.profile {
         sections.push(format!(
@@ -156,6 +180,29 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
             _ => texts::CLI.to_owned(),
         },
     });
+}
+
+/// The index of skills; those that cannot be read are named once.
+fn skills_section(skills: &SkillsIndex, notices: &mut Vec<String>) -> Option<String> {
+    let catalog = Catalog::load(&skills.roots, skills.cache.as_deref());
+    let broken: Vec<&str> = catalog
+        .skills
+        .iter()
+        .filter(|skill| skill.problem.is_some())
+        .map(|skill| skill.name.as_str())
+        .collect();
+    if let [first, rest @ ..] = broken.as_slice() {
+        let others = match rest.len() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        notices.push(format!(
+            "The skill '{}'{others} cannot be read whole; `hermes skills list` says why.",
+            hermes_text::one_line(first, 60)
+        ));
+    }
+    let index = index_text(&catalog, &skills.facts)?;
+    Some(format!("{}\n\n{index}", texts::SKILLS))
 }
 
 fn environment(parts: &PromptParts) -> String {

@@ -7,11 +7,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hermes_policy::injection::{Blocked, scan};
 use hermes_policy::{PrivateHomes, ReadGuard};
 use hermes_secret::Redactor;
 use hermes_tools::real_path;
 
-use super::injection::{Blocked, scan};
 use super::texts::HINT_MARK;
 
 /// Maximum bytes of a context file.

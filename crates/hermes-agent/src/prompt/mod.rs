@@ -5,12 +5,8 @@
 
 mod assemble;
 mod context_files;
-mod injection;
 mod texts;
-mod unquoted;
 
-pub use assemble::{Assembled, PromptEnvironment, PromptParts, assemble};
+pub use assemble::{Assembled, PromptEnvironment, PromptParts, SkillsIndex, assemble};
 pub use context_files::ContextFileRules;
 pub(crate) use context_files::subdirectory_hint;
-pub use injection::{Blocked, scan};
-pub(crate) use unquoted::is_fence;

@@ -8,7 +8,11 @@ Before a step that cannot be undone, ask.";
 
 /// Where to find help about Hermes itself.
 pub(super) const SKILL_POINTER: &str = "Questions about Hermes itself, its settings and commands \
-are answered in the skill `hermes-agent`; load it with skill_view before answering them.";
+are answered in the skill `hermes-guide`; load it with skill_view before answering them.";
+
+/// Before the index of skills.
+pub(super) const SKILLS: &str = "Skills are ways of doing things that have proved themselves. \
+When one of these fits the task, load it with skill_view before you begin, and follow it.";
 
 pub(super) const MEMORY: &str = "Keep what will matter in later sessions with the memory tool: \
 preferences of the user, facts about their machines and projects, what was learned the hard way. \

@@ -75,6 +75,15 @@ pub(super) fn refusal(name: &str, list: List, policy: &EnvPolicy) -> Option<Refu
 }
 
 impl EnvPolicy {
+    /// Why a skill cannot have this name let through, if so.
+    pub fn skill_refusal(&self, skill: &str, name: &str) -> Option<Refusal> {
+        Some(Refusal {
+            name: name.to_owned(),
+            source: format!("skill {skill}"),
+            reason: refusal(name, List::Skill, self)?,
+        })
+    }
+
     /// Names on the operator's lists that have no effect.
     pub fn refusals(&self) -> Vec<Refusal> {
         let plain = self.passthrough.iter().map(|name| (name, List::Operator));

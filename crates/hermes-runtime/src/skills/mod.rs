@@ -1,29 +1,10 @@
-//! Skills that a conversation begins with: found by name, read whole, and added to every request.
+//! Skills of a conversation: which there are under these settings, and what the model is told of
+//! those it begins with.
 
-mod find;
-mod text;
+mod host;
+mod profile;
 
-pub use find::{SkillSummary, skill_summaries};
-pub(crate) use find::{exists, load, names};
-pub(crate) use text::prompt_text;
+pub use profile::{SkillSummary, own_skills, skill_summaries};
+pub(crate) use profile::{cache_file, exists, load, names, offer_facts, profile_skills};
 
-use std::path::PathBuf;
-
-/// A skill that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Skill {
-    pub(crate) name: String,
-    /// What it tells the agent, without its declarations.
-    pub(crate) body: String,
-    /// Its files; `None` for a built-in skill.
-    pub(crate) files: Option<SkillFiles>,
-}
-
-/// Where the files of a skill are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SkillFiles {
-    /// On this machine.
-    pub(crate) directory: PathBuf,
-    /// Below `~/.hermes` of a container or another machine.
-    pub(crate) remote: PathBuf,
-}
+pub(crate) use host::SkillHost;

@@ -49,7 +49,7 @@ pub(super) struct ToolApprover {
     pub(super) sandbox: SandboxUse,
     /// Whether this is a run of a scheduled job.
     pub(super) is_scheduled: bool,
-    person: Arc<dyn Person>,
+    pub(super) person: Arc<dyn Person>,
     /// What marks this process as called from an agent's shell.
     agent_mark: Option<OsString>,
 }

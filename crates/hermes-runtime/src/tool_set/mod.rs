@@ -6,6 +6,7 @@ mod board;
 mod check_backend;
 mod configured;
 mod file_writes;
+mod remembering;
 mod sandbox;
 mod script_environment;
 mod terminal;

@@ -27,7 +27,9 @@ impl SandboxEnv for ScriptEnvironment {
         let key = SessionKey::new(context.session_key.clone());
         let state = self.terminal.session(&key).snapshot();
         let builder = self.environment.ready(Instant::now());
+        let granted = self.environment.granted(&context.session_key);
         let plan = EnvPlan::build(&EnvRequest {
+            skill_passthrough: Some(&granted),
             overlay: Some(&state.overlay),
             ..builder.request(SpawnClass::ScriptSandbox)
         });

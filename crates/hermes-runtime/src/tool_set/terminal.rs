@@ -54,6 +54,8 @@ pub struct ToolSetRequest<'a> {
     pub is_scheduled: bool,
     /// Whether a server runs the conversation, see [`crate::ConversationRequest::is_served`].
     pub is_served: bool,
+    /// The platform of the conversation, by which skills may be off.
+    pub platform: &'a str,
 }
 
 /// A terminal with its backend.

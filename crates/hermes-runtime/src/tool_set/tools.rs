@@ -12,19 +12,21 @@ use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
 use hermes_tools::{
     CallContext, ClarifyTool, CronjobTool, DelegateTool, ExecuteCodeTool, FileLedger, Filesystem,
     HostFiles, NoticeSupport, PatchTool, ProcessTool, SearchFilesTool, SessionSearchTool,
-    SessionState as _, TerminalSession, TerminalTool, TodoTool, ToolConversation, ToolRegistry,
-    WriteFileTool, kanban_tools,
+    SessionState as _, SkillViewTool, SkillsListTool, TerminalSession, TerminalTool, TodoTool,
+    ToolConversation, ToolRegistry, WriteFileTool, kanban_tools,
 };
 
 use super::board;
 use super::configured::{code_settings, positive, read_file};
 use super::file_writes::FileWrites;
+use super::remembering::{memory_tool, skill_access, skill_manage_tool};
 use super::script_environment::ScriptEnvironment;
 use super::terminal::{TerminalSetup, ToolSetRequest};
 use crate::context::Context;
 use crate::cron_setup::cron_access;
 use crate::error::Result;
 use crate::person::Person;
+use crate::skills::SkillHost;
 
 /// All tools, and the sessions that use them.
 pub struct ToolSet {
@@ -34,6 +36,8 @@ pub struct ToolSet {
     /// Homes whose private places are not shown.
     pub(crate) private_homes: PrivateHomes,
     sessions: Mutex<HashMap<String, RememberedSession>>,
+    /// What the conversation does for skills.
+    pub(crate) skills: Arc<SkillHost>,
 }
 
 /// What is kept of a session between its calls.
@@ -63,6 +67,7 @@ impl ToolSet {
             )
         };
         let is_scheduled = request.is_scheduled;
+        let platform = request.platform;
         let setup = TerminalSetup::assemble(context, request)?;
         let terminal = setup.terminal();
         let scripts = ExecuteCodeTool::new(
@@ -75,6 +80,13 @@ impl ToolSet {
             }),
             setup.approver.clone(),
         );
+        let skills = Arc::new(SkillHost::new(
+            context,
+            terminal,
+            &setup.environment,
+            setup.remote.is_some(),
+        ));
+        let access = skill_access(context, platform, &skills);
         let registry = ToolRegistry::default()
             .with(TerminalTool {
                 terminal: Arc::clone(terminal),
@@ -95,6 +107,10 @@ impl ToolSet {
             .with(SessionSearchTool {
                 home: context.location.home.clone(),
             })
+            .with(memory_tool(context, is_scheduled, &setup.approver.person))
+            .with(SkillsListTool(access.clone()))
+            .with(SkillViewTool(access.clone()))
+            .with(skill_manage_tool(context, access))
             .with(CronjobTool {
                 access: cron_access(context, is_scheduled),
             })
@@ -110,6 +126,7 @@ impl ToolSet {
             private_homes: private_homes(context, &setup.environment),
             setup,
             sessions: Mutex::default(),
+            skills,
         })
     }
 
@@ -173,6 +190,11 @@ impl ToolSet {
             interrupt: Arc::clone(self.interrupt()),
             registry: Arc::clone(&self.registry),
         }
+    }
+
+    /// Takes back the variables that skills of a session were given.
+    pub(crate) fn revoke_grants(&self, session_key: &str) {
+        self.setup.environment.revoke(session_key);
     }
 
     /// What of a context file may reach a model.

@@ -1,5 +1,6 @@
 //! The settings about children as they are now: read again when a file has changed.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use hermes_config::settings::FileState;
 use hermes_config::{Config, Sources};
 
 use super::builder::{EnvironmentBuilder, EnvironmentFacts};
+use super::warnings;
 use crate::lock::lock;
 
 /// How long links are taken to be as they were left.
@@ -24,6 +26,8 @@ pub struct LiveEnvironment {
     /// Settings that were read before.
     known: Option<Config>,
     state: Mutex<Option<State>>,
+    /// Names that skills of a session asked for, by the key of the session.
+    granted: Mutex<HashMap<String, BTreeSet<String>>>,
 }
 
 struct State {
@@ -52,6 +56,7 @@ impl LiveEnvironment {
             of_agent: false,
             known: None,
             state: Mutex::new(None),
+            granted: Mutex::default(),
         }
     }
 
@@ -61,6 +66,41 @@ impl LiveEnvironment {
     pub fn starting_with(mut self, config: &Config) -> Self {
         self.known = Some(config.unreported());
         self
+    }
+
+    /// Lets children of a session have these variables, which a skill asked for. Names that no skill
+    /// may have are refused, with one warning each. Gives the names that are set.
+    pub fn grant(&self, session: &str, skill: &str, names: &[String]) -> Vec<String> {
+        let builder = self.current();
+        let is_set = |name: &String| {
+            let mut base = builder.base().iter();
+            base.any(|(known, value)| known == name.as_str() && !value.is_empty())
+        };
+        let set: Vec<String> = names.iter().filter(|name| is_set(name)).cloned().collect();
+        let mut granted = lock(&self.granted);
+        for name in &set {
+            match builder.policy().skill_refusal(skill, name) {
+                Some(refusal) => warnings::tell_once(&[refusal.to_string()]),
+                None => {
+                    let session = granted.entry(session.to_owned()).or_default();
+                    session.insert(name.clone());
+                }
+            }
+        }
+        set
+    }
+
+    /// Forgets what skills of a session asked for.
+    pub fn revoke(&self, session: &str) {
+        lock(&self.granted).remove(session);
+    }
+
+    /// The names that skills of a session may have.
+    pub fn granted(&self, session: &str) -> BTreeSet<String> {
+        lock(&self.granted)
+            .get(session)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// The same for children whose commands an agent chooses.

@@ -1,5 +1,6 @@
 //! The variables of a session's shells on this machine, from the plan of class A.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -35,7 +36,9 @@ pub trait ShellEnvironment: Send + Sync {
 /// The files as they are, with everything ready on disk that shells rely on.
 impl ShellEnvironment for LiveEnvironment {
     fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
-        self.ready(Instant::now()).variables(request)
+        let granted = self.granted(request.session.as_str());
+        self.ready(Instant::now())
+            .shell_variables(request, &granted)
     }
 
     fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
@@ -50,20 +53,7 @@ impl ShellEnvironment for LiveEnvironment {
 /// One reading of the settings. Makes nothing ready: for shells that only tell about themselves.
 impl ShellEnvironment for EnvironmentBuilder {
     fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
-        let key = request.session.as_str().to_owned();
-        let session = [
-            ("HERMES_SESSION_KEY".to_owned(), Some(key.clone())),
-            ("HERMES_SESSION_ID".to_owned(), Some(key)),
-        ];
-        let plan = EnvPlan::build(&EnvRequest {
-            overlay: Some(request.overlay),
-            session: &session,
-            background: request.background,
-            pty: request.pty,
-            exec_id: Some(request.exec_id),
-            ..self.request(SpawnClass::ToolShell)
-        });
-        plan.into_variables().into_iter().collect()
+        self.shell_variables(request, &BTreeSet::new())
     }
 
     fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
@@ -79,5 +69,30 @@ impl ShellEnvironment for EnvironmentBuilder {
         home.effective()
             .unwrap_or_else(|| home.real_home())
             .to_owned()
+    }
+}
+
+impl EnvironmentBuilder {
+    /// All variables of a shell, with those that skills of its session asked for.
+    fn shell_variables(
+        &self,
+        request: &ShellEnvRequest<'_>,
+        granted: &BTreeSet<String>,
+    ) -> Vec<(OsString, OsString)> {
+        let key = request.session.as_str().to_owned();
+        let session = [
+            ("HERMES_SESSION_KEY".to_owned(), Some(key.clone())),
+            ("HERMES_SESSION_ID".to_owned(), Some(key)),
+        ];
+        let plan = EnvPlan::build(&EnvRequest {
+            skill_passthrough: Some(granted),
+            overlay: Some(request.overlay),
+            session: &session,
+            background: request.background,
+            pty: request.pty,
+            exec_id: Some(request.exec_id),
+            ..self.request(SpawnClass::ToolShell)
+        });
+        plan.into_variables().into_iter().collect()
     }
 }

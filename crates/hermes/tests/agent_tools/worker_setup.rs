@@ -115,3 +115,56 @@ fn a_card_with_a_skill_and_a_card_in_review_are_worked_on() {
     builder.work(&review, "done");
     assert_eq!(builder.card(&review)["runs"][0]["outcome"], "completed");
 }
+
+/// The model completes only what a skill told it to: that of the card, one that it looked at itself,
+/// and that of the review lane.
+#[test]
+fn skills_of_a_card_steer_its_worker_and_its_reviewer() {
+    let script = r#"
+turns:
+  - match: {seen: "Greet politely, with", step: 1}
+    calls: [{tool: skill_view, arguments: {name: board-worker}}]
+  - match: {tool: skill_view, last: "Working on a card"}
+    calls: [{tool: terminal, arguments: {command: "echo token=$GREETING_WORD"}}]
+  - match: {tool: terminal, last: "token=welcome"}
+    calls: [{tool: kanban_complete, arguments: {summary: "greeted as the skill says"}}]
+  - match: {seen: "You review a card that somebody else has worked on", step: 1}
+    calls: [{tool: kanban_complete, arguments: {summary: "reviewed as the skill says"}}]
+  - text: Nothing told me what to do.
+"#;
+    let builder = Builder::new(script, "");
+    let home = &builder.desk.home;
+    home.put(
+        "profiles/builder/skills/greeting/SKILL.md",
+        "---\nname: greeting\ndescription: Greets\nrequired_environment_variables: \
+         [GREETING_WORD]\n---\nGreet politely, with ${HERMES_SESSION_ID}.\n",
+    );
+    home.put("profiles/builder/.env", "GREETING_WORD=welcome\n");
+    let flags = ["--assignee", "builder", "--skill", "greeting"];
+    let card = builder.desk.create("greet", &flags);
+    builder.work(&card, "done");
+    let run = builder.card(&card)["runs"][0].clone();
+    assert_eq!(
+        run["summary"],
+        "greeted as the skill says",
+        "{}",
+        builder.log(&card)
+    );
+    let review = builder.desk.create("judge", &["--assignee", "builder"]);
+    let database = builder.desk.store().board().database.clone();
+    hermes_store::rusqlite::Connection::open(database)
+        .unwrap()
+        .execute(
+            "UPDATE tasks SET status = 'review' WHERE id = ?1",
+            [&review],
+        )
+        .unwrap();
+    builder.work(&review, "done");
+    let run = builder.card(&review)["runs"][0].clone();
+    assert_eq!(
+        run["summary"],
+        "reviewed as the skill says",
+        "{}",
+        builder.log(&review)
+    );
+}

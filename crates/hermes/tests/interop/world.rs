@@ -129,6 +129,11 @@ impl World {
         self.command(&self.reference.program())
     }
 
+    /// A call of the interpreter of the reference that has no arguments yet.
+    pub(crate) fn their_python(&self) -> Command {
+        self.command(&self.reference.python())
+    }
+
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command

@@ -36,6 +36,7 @@ mod profiles;
 mod selection;
 mod settings_in_effect;
 mod setup;
+mod skills;
 mod ways_on;
 // What tests tell the program about the machine, and the hook that kills it, exist in debug builds
 // only.

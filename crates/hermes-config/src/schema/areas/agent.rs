@@ -169,6 +169,10 @@ sections! {
         "external_dirs": list();
         /// Skills that stay off.
         "disabled": list();
+        /// Skills that stay off on one platform, by platform.
+        "platform_disabled": map();
+        /// Values that skills ask for, by the key that they declare.
+        "config": map();
         /// Whether `${HERMES_SKILL_DIR}` and `${HERMES_SESSION_ID}` in a skill are filled in.
         "template_vars": flag(true);
         /// Whether a skill may run commands while it is read.

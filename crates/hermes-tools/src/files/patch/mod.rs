@@ -7,4 +7,5 @@ mod plan;
 mod replacement;
 mod tool;
 
+pub(crate) use plan::edited_text;
 pub use tool::PatchTool;

@@ -60,6 +60,44 @@ pub(super) fn plan(args: &Value, context: &CallContext) -> Result<Vec<FileEdit>,
     Ok(edits)
 }
 
+/// A text with a piece replaced that was quoted from memory, and in how many places. `shown` is the
+/// file for messages; the error is a sentence.
+pub(crate) fn edited_text(
+    shown: &str,
+    text: &str,
+    old: &str,
+    new: &str,
+    all: bool,
+) -> Result<(String, usize), String> {
+    refuse_no_change(old, new)?;
+    let old = old.replace("\r\n", "\n");
+    let new = new.replace("\r\n", "\n");
+    let found = find(text, &old).ok_or_else(|| no_match(shown, text, &old))?;
+    let count = found.ranges.len();
+    if count > 1 && !all {
+        return Err(format!(
+            "'old_string' is in {shown} {count} times. Quote more lines around the place, or set \
+             replace_all to true."
+        ));
+    }
+    let replacement = Replacement {
+        old: &old,
+        new: &new,
+    };
+    Ok((replaced(text, &found, replacement)?, count))
+}
+
+/// Refuses texts that cannot change anything, before a file is looked at.
+fn refuse_no_change(old: &str, new: &str) -> Result<(), String> {
+    if old.is_empty() {
+        return Err("'old_string' is empty; to create a file use write_file.".to_owned());
+    }
+    if old == new {
+        return Err("'old_string' and 'new_string' are the same.".to_owned());
+    }
+    Ok(())
+}
+
 struct Planner<'a> {
     args: &'a Value,
     context: &'a CallContext,
@@ -74,30 +112,10 @@ impl Planner<'_> {
         let path = needed("path")?;
         let old = needed("old_string")?;
         let new = needed("new_string")?;
-        if old.is_empty() {
-            return Err("'old_string' is empty; to create a file use write_file.".to_owned());
-        }
-        if old == new {
-            return Err("'old_string' and 'new_string' are the same.".to_owned());
-        }
+        refuse_no_change(old, new)?;
         let before = self.existing(path)?;
-        let text = &before.text;
-        let old = old.replace("\r\n", "\n");
-        let new = new.replace("\r\n", "\n");
-        let found = find(text, &old).ok_or_else(|| no_match(path, text, &old))?;
         let all = self.args["replace_all"] == Value::Bool(true);
-        if found.ranges.len() > 1 && !all {
-            return Err(format!(
-                "'old_string' is in {path} {} times. Quote more lines around the place, or set \
-                 replace_all to true.",
-                found.ranges.len()
-            ));
-        }
-        let replacement = Replacement {
-            old: &old,
-            new: &new,
-        };
-        let after = replaced(text, &found, replacement)?;
+        let (after, _) = edited_text(path, &before.text, old, new, all)?;
         Ok(vec![FileEdit::of(path, before, Some(after))])
     }
 

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use hermes_agent::prompt::scan;
 use hermes_cron::{AgentRequest, ModelSnapshot};
+use hermes_policy::injection::scan;
 use hermes_proc::EndSignal;
 use hermes_runtime::{ConversationRequest, configured_model, missing_skills};
 use hermes_session::{SessionId, SessionStore};

@@ -13,7 +13,7 @@ use super::inherit::{FirstSettings, ModelArgs};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::one_line;
+use crate::ui::{counted, one_line};
 
 /// The variable that is named if no provider is.
 const OPENROUTER: &[&str] = &["OPENROUTER_API_KEY"];
@@ -95,6 +95,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     } else {
         tell(&first, context)?;
     }
+    if !args.no_skills && !args.clone_all {
+        sync_skills(&profile.home, context)?;
+    }
     if !args.no_alias {
         alias_step::write_or_warn(context, &name)?;
     }
@@ -102,6 +105,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     next_steps(context, &name, first)?;
     warn_about_shared_token(context, &content)?;
     Ok(())
+}
+
+/// Copies the bundled skills. The profile is there either way: the next conversation tries again.
+fn sync_skills(home: &Path, context: &Context) -> Result<()> {
+    match hermes_skills::bundled::sync_if_needed(home) {
+        Ok(0) => Ok(()),
+        Ok(count) => context.line(format!("  {} synced.", counted(count, "bundled skill"))),
+        Err(error) => context.warn(format!("the bundled skills were not copied: {error}")),
+    }
 }
 
 /// The home of the current profile; for the `profile` group, the sticky one.

@@ -36,8 +36,8 @@ const ABSENT: &[(&[&str], &str)] = &[
         "There is no voice in this version; type, or dictate with the system's own dictation.",
     ),
     (
-        &["memory", "journey", "learn", "suggestions"],
-        "What is remembered is in memories/ of the Hermes home, to be read and edited there.",
+        &["journey", "learn", "suggestions"],
+        "/memory shows what is remembered; ask the agent to remember something else.",
     ),
     (
         &["bundles", "blueprint", "curator"],

@@ -217,15 +217,21 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["skills"],
-        "",
-        "List the skills; /NAME loads one",
-        own_commands::skills,
+        "[list|search|install|pending|…]",
+        "List the skills, or run a command about them; /NAME loads one",
+        own_commands::all_skills,
     ),
     command(
         &["reload-skills"],
         "",
         "Look for skills again, and list them",
         own_commands::skills,
+    ),
+    command(
+        &["memory"],
+        "[pending|approve|reject|approval] [id|on|off]",
+        "Show what is remembered, and decide about changes that wait for approval",
+        program::memory,
     ),
     command(
         &["queue"],

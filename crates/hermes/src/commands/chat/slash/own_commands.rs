@@ -91,6 +91,14 @@ fn execute(command: &str, state: &mut ChatState<'_>) -> Result<After> {
     }
 }
 
+/// Without words the names; with words a command of the program.
+pub(super) fn all_skills(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    if arguments.is_empty() {
+        return skills(state, arguments);
+    }
+    super::program::run(&["skills"], arguments, state)
+}
+
 pub(super) fn skills(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     let names = state.conversation.skill_names();
     if names.is_empty() {

@@ -62,6 +62,10 @@ pub(super) fn insights(state: &mut ChatState<'_>, arguments: &str) -> Result<Aft
     run(&["insights", "--days", days], "", state)
 }
 
+pub(super) fn memory(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    run(&["memory"], arguments, state)
+}
+
 pub(super) fn cron(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let arguments = if arguments.is_empty() {
         "list"

@@ -19,7 +19,7 @@ pub struct Blocked {
 
 impl Blocked {
     /// A notice for the user. `name` is the file.
-    pub(super) fn notice(&self, name: &str) -> String {
+    pub fn notice(&self, name: &str) -> String {
         format!(
             "{name}, line {}: a paragraph was withheld from the model ({}).",
             self.line, self.rule
@@ -39,12 +39,12 @@ const JOINER: char = '\u{200d}';
 
 const MARKUP: &str = "hidden_markup";
 
-struct InjectionRule {
-    name: &'static str,
+pub(super) struct InjectionRule {
+    pub(super) name: &'static str,
     /// Words required for a match, one of each group. Most files contain none, which saves compiling
     /// the pattern.
-    words: &'static [&'static [&'static str]],
-    pattern: LazyLock<Option<Regex>>,
+    pub(super) words: &'static [&'static [&'static str]],
+    pub(super) pattern: LazyLock<Option<Regex>>,
 }
 
 impl InjectionRule {
@@ -162,6 +162,11 @@ static RULES: [InjectionRule; 8] = [
 
 /// The text without injected paragraphs, and the removed ones. `name` is the file.
 pub fn scan(name: &str, text: &str) -> (String, Vec<Blocked>) {
+    scan_for(&[], name, text)
+}
+
+/// The same with further rules.
+pub(super) fn scan_for(more: &[InjectionRule], name: &str, text: &str) -> (String, Vec<Blocked>) {
     let mut clean = String::with_capacity(text.len());
     let mut blocked = Vec::new();
     let mut in_fence = false;
@@ -170,7 +175,7 @@ pub fn scan(name: &str, text: &str) -> (String, Vec<Blocked>) {
         let was_in_fence = in_fence;
         let fences = paragraph.lines().filter(|line| is_fence(line)).count();
         in_fence ^= fences % 2 == 1;
-        match rule_of(paragraph, was_in_fence) {
+        match rule_of(paragraph, was_in_fence, more) {
             None => clean.push_str(paragraph),
             Some(rule) => {
                 blocked.push(Blocked { rule, line });
@@ -207,13 +212,14 @@ fn paragraphs(text: &str) -> Vec<&str> {
     paragraphs
 }
 
-fn rule_of(paragraph: &str, in_fence: bool) -> Option<&'static str> {
+fn rule_of(paragraph: &str, in_fence: bool, more: &[InjectionRule]) -> Option<&'static str> {
     if has_invisible(paragraph) {
         return Some("invisible_characters");
     }
     let folded = folded(paragraph);
     let mut suspects = RULES
         .iter()
+        .chain(more)
         .filter(|rule| rule.may_match(&folded))
         .peekable();
     suspects.peek()?;

@@ -4,7 +4,7 @@
 const MAX_CHARS: usize = 400;
 
 /// Whether a line opens or closes a code block.
-pub(crate) fn is_fence(line: &str) -> bool {
+pub fn is_fence(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("```") || line.starts_with("~~~")
 }

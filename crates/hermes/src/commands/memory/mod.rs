@@ -1,0 +1,44 @@
+//! `hermes memory`: what the agent remembers between sessions.
+
+mod pending;
+mod provider;
+mod reset;
+mod status;
+
+use std::process::ExitCode;
+
+use super::{NoArgs, exit};
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+verbs! { Context;
+    /// Show what is remembered and how much room is left
+    Status(status::Args) => status::run,
+    /// Set up a memory service; none is available in this version
+    Setup(provider::SetupArgs) => provider::setup,
+    /// Use no memory service, only MEMORY.md and USER.md
+    Off(NoArgs) => provider::off,
+    /// Delete what is remembered
+    Reset(reset::Args) => reset::run,
+    /// List changes that wait for approval
+    Pending(pending::PendingArgs) => pending::list,
+    /// Make changes that wait for approval
+    Approve(pending::WhichArgs) => pending::approve,
+    /// Discard changes that wait for approval
+    Reject(pending::WhichArgs) => pending::reject,
+    /// Show or set whether each change needs approval
+    Approval(pending::ApprovalArgs) => pending::approval,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Some(verb) => verb.run(context),
+        None => exit(status::run(&status::Args::default(), context)),
+    }
+}
