@@ -29,6 +29,7 @@ pub mod sandbox;
 mod service_signals;
 mod signal;
 mod spec;
+pub mod stages;
 mod streamed;
 mod tailed;
 mod terminal_signals;

@@ -96,6 +96,7 @@ pub(crate) mod sessions;
 pub(crate) mod setup;
 pub(crate) mod status;
 pub(crate) mod tools;
+pub(crate) mod update;
 pub(crate) mod version;
 
 use std::process::{ExitCode, Termination};
