@@ -9,7 +9,7 @@ use std::ptr;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
-use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
+use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process, setpgid};
 
 use crate::clone::default_handlers;
 use crate::own_memory::given_core_limit;
@@ -86,7 +86,9 @@ pub fn become_program(
 /// we control: what is typed at it, Ctrl-C included, is then for this process alone.
 #[expect(unsafe_code, reason = "rustix has no safe call for signal masks")]
 pub fn take_terminal() -> io::Result<()> {
-    setpgid(None, None)?;
+    if getpgrp() != getpid() {
+        setpgid(None, None)?;
+    }
     let input = rustix::stdio::stdin();
     if rustix::termios::tcgetpgrp(input).is_err() {
         // No terminal, or not the one of our session.

@@ -54,7 +54,7 @@ impl Role<'_> {
     fn try_supervise(&self, args: &[OsString]) -> Result<std::convert::Infallible> {
         let env = self.env.without(&NOT_FOR_SERVICES);
         let supervisor = find_supervisor(&env)?;
-        scandir::prepare(&env).map_err(|error| {
+        scandir::prepare(&env, self.uid).map_err(|error| {
             CommandError::environment(error.to_string())
                 .hint("with a read-only root, add --tmpfs /run")
         })?;

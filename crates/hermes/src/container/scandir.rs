@@ -33,7 +33,11 @@ const STATIC: [&str; 2] = ["main-hermes", "dashboard"];
 const HOOKS: [&str; 5] = ["finish", "crash", "SIGTERM", "SIGINT", "SIGHUP"];
 
 /// Makes everything anew; whatever an earlier start left is gone.
-pub(super) fn prepare(env: &Environment) -> hermes_fs::Result<()> {
+pub(super) fn prepare(env: &Environment, uid: u32) -> hermes_fs::Result<()> {
+    if uid == 0 {
+        // Open in the image for a start without root, which this is not.
+        hermes_fs::set_mode(Path::new("/run"), 0o755)?;
+    }
     for leftover in [SCANDIR, RUN, VARIABLES] {
         let leftover = Path::new(leftover);
         if hermes_fs::exists_no_follow(leftover) {
