@@ -62,6 +62,8 @@ vars! {
     HERMES_DASHBOARD;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
+    /// Directory in which s6 looks for the service slots of gateways; `/run/service` if unset.
+    S6_PROFILE_GATEWAY_SCANDIR;
     /// Any value: systemd supervises this process.
     INVOCATION_ID;
     /// Any value but `0`: launchd supervises this process.
