@@ -4,12 +4,10 @@
 //! the runtime user's own: everything that is written into the home. Without root there is only the
 //! second.
 
-use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use hermes_config::{Environment, vars};
-use hermes_fs::Directory;
 
 use crate::Log;
 use crate::accounts::{Accounts, NAME, RuntimeUser};
@@ -22,10 +20,6 @@ const HOME: &str = "/opt/data";
 const SOCKETS: [&str; 2] = ["var/run/docker.sock", "run/docker.sock"];
 /// Password and group files of a large site.
 const ACCOUNTS_LIMIT: u64 = 16 << 20;
-/// The log of all starts, below the home.
-const AUDIT_LOG: &str = "logs/container-boot.log";
-/// At this size the log makes room for a new one.
-const AUDIT_LIMIT: u64 = 256 << 10;
 
 /// A start that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -101,27 +95,6 @@ impl Machine<'_> {
     /// The runtime user's half.
     pub fn seed(&self, log: &mut Log<'_>) {
         seed::seed(&self.home(), self.env, log);
-    }
-
-    /// Appends lines to the log of all starts, without following a link.
-    pub fn audit(&self, lines: &[String], now: &str) -> hermes_fs::Result<()> {
-        let home = Directory::open(&self.home())?;
-        let log = Path::new(AUDIT_LOG);
-        if home
-            .metadata(log)
-            .is_ok_and(|meta| meta.len() >= AUDIT_LIMIT)
-        {
-            let old = PathBuf::from(format!("{AUDIT_LOG}.1"));
-            home.rename_unsynced(log, &home, &old)?;
-        }
-        let mut text = String::new();
-        for line in lines {
-            text.push_str(&format!("{now} {}\n", hermes_text::one_line(line, 2000)));
-        }
-        let mut file = home.open_append(log, 0o600)?;
-        let path = home.path().join(log);
-        file.write_all(text.as_bytes())
-            .map_err(hermes_fs::Error::io("write", &path))
     }
 
     fn accounts(&self) -> Option<Accounts> {

@@ -1,7 +1,5 @@
 use std::os::unix::net::UnixListener;
 
-use pretty_assertions::assert_eq;
-
 use super::*;
 
 /// The files of an image in a directory, with a home that is ours.
@@ -67,35 +65,4 @@ fn socket_of_the_engine_and_odd_numbers() {
     assert!(user.groups.contains(&socket.gid()), "{user:?}");
     let group = hermes_fs::read_text_capped(&root.path().join("etc/group"), 1024).unwrap();
     assert!(group.contains(":hermes\n"), "{group}");
-}
-
-#[test]
-fn audit_log_grows_is_turned_over_and_follows_no_link() {
-    let root = image();
-    let env = environment(root.path(), &[]);
-    let machine = Machine {
-        env: &env,
-        uid: 1,
-        root: root.path(),
-    };
-    let logs = root.path().join("data/logs");
-    hermes_fs::create_dir_all(&logs, 0o700).unwrap();
-    let lines = ["[stage2] a\nb".to_owned(), "[stage2] c".to_owned()];
-    machine.audit(&lines, "NOW").unwrap();
-    let log = logs.join("container-boot.log");
-    let text = hermes_fs::read_text_capped(&log, 1024).unwrap();
-    assert_eq!(text, "NOW [stage2] a b\nNOW [stage2] c\n");
-
-    let big = vec![b'x'; usize::try_from(AUDIT_LIMIT).unwrap()];
-    hermes_fs::write_atomic(&log, &big, 0o600).unwrap();
-    machine.audit(&lines[1..], "NOW").unwrap();
-    let text = hermes_fs::read_text_capped(&log, 1024).unwrap();
-    assert_eq!(text, "NOW [stage2] c\n");
-    assert!(logs.join("container-boot.log.1").exists());
-
-    hermes_fs::remove_file(&log).unwrap();
-    let target = root.path().join("target");
-    hermes_fs::symlink(&target, &log).unwrap();
-    assert!(machine.audit(&lines, "NOW").is_err());
-    assert!(!target.exists());
 }

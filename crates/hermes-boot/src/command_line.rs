@@ -11,14 +11,14 @@ const TINI_VALUES: [&str; 2] = ["-p", "-e"];
 
 /// What the main program is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MainCommand {
+pub enum MainProgram {
     /// This program, with these arguments.
     Hermes(Vec<OsString>),
     /// Another one.
     Program { path: PathBuf, args: Vec<OsString> },
 }
 
-impl MainCommand {
+impl MainProgram {
     /// Decides. Names of our commands count before programs of the same name (`login`), and programs
     /// before words that no command has.
     pub fn resolve(
@@ -93,9 +93,9 @@ mod tests {
         text.split_whitespace().map(OsString::from).collect()
     }
 
-    fn resolve(text: &str) -> MainCommand {
+    fn resolve(text: &str) -> MainProgram {
         let programs = ["sleep", "bash", "login", "/bin/true", "hermes"];
-        MainCommand::resolve(
+        MainProgram::resolve(
             &words(text),
             |word| ["chat", "login", "gateway"].contains(&word),
             |name| {
@@ -105,12 +105,12 @@ mod tests {
         )
     }
 
-    fn hermes(text: &str) -> MainCommand {
-        MainCommand::Hermes(words(text))
+    fn hermes(text: &str) -> MainProgram {
+        MainProgram::Hermes(words(text))
     }
 
-    fn program(path: &str, args: &str) -> MainCommand {
-        MainCommand::Program {
+    fn program(path: &str, args: &str) -> MainProgram {
+        MainProgram::Program {
             path: path.into(),
             args: words(args),
         }

@@ -14,7 +14,7 @@ mod seed;
 
 pub use accounts::RuntimeUser;
 pub use boot::{BootError, Machine};
-pub use command_line::{MainCommand, without_entry_points, without_tini_flags};
+pub use command_line::{MainProgram, without_entry_points, without_tini_flags};
 
 /// Gets each line that people should see.
 pub type Log<'a> = dyn FnMut(&str) + 'a;

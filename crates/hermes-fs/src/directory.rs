@@ -195,18 +195,6 @@ impl Directory {
         Ok(File::from(created))
     }
 
-    /// Opens a file below this directory to write at its end, with this mode if it is new.
-    pub fn open_append(&self, relative: &Path, mode: u32) -> Result<File> {
-        let (parent, name) = self.holding(relative)?;
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
-        let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        crate::fault::point();
-        let opened = rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(mode));
-        let path = self.path.join(relative);
-        let opened = opened.map_err(|errno| Error::io("open", &path)(errno.into()))?;
-        Ok(File::from(opened))
-    }
-
     /// Creates a directory below this one that must not exist yet, with exactly this mode.
     pub fn create_directory(&self, relative: &Path, mode: u32) -> Result<Self> {
         let (parent, name) = self.holding(relative)?;

@@ -11,7 +11,7 @@ const NAME: &str = "container-boot.log";
 
 /// Appends lines to the log of an installation, which is put aside first if it has grown. Never
 /// through a link.
-pub(crate) fn append(root: &Path, lines: &[String]) -> hermes_fs::Result<()> {
+pub fn append(root: &Path, lines: &[String]) -> hermes_fs::Result<()> {
     let logs = Directory::open(root)?.create_directories(Path::new("logs"), 0o700)?;
     let is_large = logs
         .metadata(Path::new(NAME))

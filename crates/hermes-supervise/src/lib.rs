@@ -24,6 +24,7 @@ mod systemd;
 mod systemd_unit;
 
 pub use account::Account;
+pub use boot_log::append as append_boot_log;
 pub use claim::{ClaimError, GatewayClaim};
 pub use definition::{DefinitionError, GatewayDefinition, drain_timeout};
 pub use drain_request::DrainRequest;

@@ -3,11 +3,16 @@
 
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::StatVfsMountFlags;
 
 use crate::account::Account;
 use crate::manager::{Caller, ManagerError};
 use crate::s6::slot_files::{RUNTIME_USER, SlotDefinition, SlotFile};
+
+/// Reads the script beside the link by which it was called.
+const LAUNCHER: &str = "/opt/hermes/s6/launch/run-script";
 
 /// A listening post for events: whoever may write in it can have a supervisor write a byte anywhere.
 const EVENTS: u32 = 0o3730;
@@ -138,11 +143,34 @@ fn share_control(service: &Path, owner: &Owner) -> Result<(), ManagerError> {
 
 /// Without waiting for the disk: what is below `/run` does not outlive the machine.
 fn write(directory: &Path, file: &SlotFile) -> Result<(), ManagerError> {
-    let path = directory.join(file.path);
+    let is_script = file.mode & 0o111 != 0;
+    if is_script && runs_nothing(directory) {
+        hermes_fs::symlink(Path::new(LAUNCHER), &directory.join(file.path))?;
+    }
+    let path = content_path(directory, file);
     let mut created = hermes_fs::create_new(&path, file.mode)?;
     let written = created.write_all(file.content.as_bytes());
     written.map_err(hermes_fs::Error::io("write", &path))?;
     // The umask may have cut it.
     hermes_fs::set_mode(&path, file.mode)?;
     Ok(())
+}
+
+/// Where the content of a file of a slot lies: for a script that cannot be executed in its place,
+/// beside the link to the program that reads it.
+fn content_path(directory: &Path, file: &SlotFile) -> PathBuf {
+    let path = directory.join(file.path);
+    if hermes_fs::read_link(&path).is_ok() {
+        path.with_extension("sh")
+    } else {
+        path
+    }
+}
+
+/// Whether the file system is mounted so that no program of it can be executed, as engines mount
+/// `--tmpfs`.
+fn runs_nothing(directory: &Path) -> bool {
+    Path::new(LAUNCHER).exists()
+        && rustix::fs::statvfs(directory)
+            .is_ok_and(|system| system.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }

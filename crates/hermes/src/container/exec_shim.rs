@@ -13,11 +13,10 @@ use super::{INSTALL_TREE, own_program, variables};
 use crate::error::CommandError;
 
 /// Roles of `hermes internal` that are root's.
-const OF_ROOT: [&str; 10] = [
+const OF_ROOT: [&str; 9] = [
     "init",
     "tini",
     "boot",
-    "seed",
     "watch",
     "main",
     "finish",

@@ -54,10 +54,11 @@ impl Role<'_> {
     fn try_supervise(&self, args: &[OsString]) -> Result<std::convert::Infallible> {
         let env = self.env.without(&NOT_FOR_SERVICES);
         let supervisor = find_supervisor(&env)?;
-        scandir::prepare(&env, self.uid).map_err(|error| {
+        scandir::prepare(&env, &self.owner()).map_err(|error| {
             CommandError::environment(error.to_string())
                 .hint("with a read-only root, add --tmpfs /run")
         })?;
+        self.reconcile(args)?;
         let failed = |error: io::Error| CommandError::environment(error.to_string());
         let (ready, tell) = io::pipe().map_err(failed)?;
         let words = ["internal", "watch"].map(OsString::from);

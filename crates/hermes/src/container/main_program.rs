@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use hermes_boot::MainCommand;
+use hermes_boot::MainProgram;
 use hermes_config::vars;
 use hermes_proc::find_on_path;
 use hermes_proc::stages::{become_program, take_terminal};
@@ -24,11 +24,14 @@ impl Role<'_> {
     pub(super) fn main_program(&self, args: &[OsString]) -> Result<ExitCode> {
         let path = self.env.os(&vars::PATH);
         let find = |name: &std::ffi::OsStr| find_on_path(name, path);
-        let (program, args) = match MainCommand::resolve(args, cli::is_subcommand, find) {
-            MainCommand::Hermes(args) => (own_program()?, args),
-            MainCommand::Program { path, args } => (path, args),
+        let (program, args) = match MainProgram::resolve(args, cli::is_subcommand, find) {
+            MainProgram::Hermes(args) => (own_program()?, args),
+            MainProgram::Program { path, args } => (path, args),
         };
-        let user = self.runtime_user()?;
+        let user = self
+            .machine()
+            .runtime_user()
+            .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))?;
         if let Err(error) = take_terminal() {
             self.say(&format!(
                 "warning: the terminal was not handed over: {error}"

@@ -56,8 +56,7 @@ pub(crate) fn run_role(
     Some(match verb {
         "init" => role.init(without_entry_points(rest)),
         "tini" => role.init(without_entry_points(without_tini_flags(rest))),
-        "boot" => role.boot().map(|_| ExitCode::SUCCESS),
-        "seed" => role.seed(rest),
+        "boot" => role.boot().map(|()| ExitCode::SUCCESS),
         "watch" => role.watch(rest),
         "main" => role.main_program(rest),
         "finish" => role.finish(),

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use hermes_config::Environment;
+use hermes_supervise::{ManagerError, Owner, prepare_scan_directory, prepare_static_service};
 
 use super::INSTALL_TREE;
 
@@ -29,12 +30,15 @@ pub(super) const WATCHER: &str = "/run/hermes/main.pid";
 
 /// Services that every container has.
 const STATIC: [&str; 2] = ["main-hermes", "dashboard"];
+/// The service that adds and removes slots for those who are not root.
+const REGISTRAR: &str = "registrar";
 /// What the supervisor runs at signals and at its own end.
 const HOOKS: [&str; 5] = ["finish", "crash", "SIGTERM", "SIGINT", "SIGHUP"];
 
 /// Makes everything anew; whatever an earlier start left is gone.
-pub(super) fn prepare(env: &Environment, uid: u32) -> hermes_fs::Result<()> {
-    if uid == 0 {
+pub(super) fn prepare(env: &Environment, owner: &Owner) -> Result<(), ManagerError> {
+    let is_root = matches!(owner, Owner::Root(_));
+    if is_root {
         // Open in the image for a start without root, which this is not.
         hermes_fs::set_mode(Path::new("/run"), 0o755)?;
     }
@@ -48,33 +52,30 @@ pub(super) fn prepare(env: &Environment, uid: u32) -> hermes_fs::Result<()> {
     hermes_fs::create_dir_all(Path::new(RUN), 0o755)?;
     write_variables(env)?;
     let scandir = Path::new(SCANDIR);
-    hermes_fs::create_dir_all(scandir, 0o755)?;
-    for service in STATIC {
-        make_service(scandir, service)?;
-    }
-    let hooks = scandir.join(".s6-svscan");
-    hermes_fs::create_dir(&hooks, 0o755)?;
+    prepare_scan_directory(scandir, owner)?;
     for hook in HOOKS {
         let script = sealed("svscan").join(if hook.starts_with("SIG") {
             "signal"
         } else {
             "finish"
         });
-        hermes_fs::symlink(&script, &hooks.join(hook))?;
+        hermes_fs::symlink(&script, &scandir.join(".s6-svscan").join(hook))?;
+    }
+    let registrar = is_root.then_some(REGISTRAR);
+    for service in STATIC.into_iter().chain(registrar) {
+        make_service(&scandir.join(service), &sealed(service))?;
+        prepare_static_service(&scandir.join(service), owner)?;
     }
     Ok(())
 }
 
-fn make_service(scandir: &Path, name: &str) -> hermes_fs::Result<()> {
-    let directory = scandir.join(name);
-    hermes_fs::create_dir(&directory, 0o755)?;
-    for script in ["run", "finish"] {
-        let target = sealed(name).join(script);
-        if hermes_fs::exists_no_follow(&target) {
-            hermes_fs::symlink(&target, &directory.join(script))?;
-        }
+/// A service whose scripts are those of the image.
+fn make_service(directory: &Path, sealed: &Path) -> hermes_fs::Result<()> {
+    hermes_fs::create_dir(directory, 0o755)?;
+    for entry in hermes_fs::read_dir(sealed)? {
+        hermes_fs::symlink(&entry.path, &directory.join(&entry.name))?;
     }
-    put(&directory.join("type"), b"longrun\n", 0o644)
+    Ok(())
 }
 
 fn write_variables(env: &Environment) -> hermes_fs::Result<()> {

@@ -26,6 +26,7 @@ impl Role<'_> {
         let Some((ready, args)) = args.split_first() else {
             return Err(CommandError::usage("this role is for the first process"));
         };
+        self.wait_for_supervisor(ready);
         let signals =
             EndSignals::listen().map_err(|error| CommandError::environment(error.to_string()))?;
         let words = ["internal", "main"].map(OsString::from);
@@ -52,20 +53,26 @@ impl Role<'_> {
             }
         };
         hermes_fs::write_atomic(Path::new(EXIT_CODE), code.to_string().as_bytes(), 0o644)?;
-        self.end_supervision(ready);
+        self.end_supervision();
         Ok(ExitCode::from(code))
     }
 
-    /// Tells the supervisor to end, once it listens.
-    fn end_supervision(&self, ready: &OsString) {
+    /// The main program may ask for a service at once, and may end at once: in both cases somebody has
+    /// to listen.
+    fn wait_for_supervisor(&self, ready: &OsString) {
         let ready = hermes_fs::open(&Path::new("/proc/self/fd").join(ready));
-        if let Ok(ready) = ready {
+        let is_ready = ready.is_ok_and(|ready| {
             // Its first byte, or its end: in both cases there is nothing more to wait for.
             let waited = first_readable(&[ready.as_fd()], Some(SUPERVISOR_START));
-            if !matches!(waited, Ok(Some(_))) {
-                self.say("warning: the supervisor does not say that it is ready");
-            }
+            matches!(waited, Ok(Some(_)))
+        });
+        if !is_ready {
+            self.say("warning: the supervisor does not say that it is ready");
         }
+    }
+
+    /// Tells the supervisor to end.
+    fn end_supervision(&self) {
         if let Err(error) = self.call_svscanctl() {
             self.say(&format!("warning: {}", error.message));
             // Without its own answer to the signal the supervisor does what it was built to do: ends.

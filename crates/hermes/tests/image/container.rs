@@ -268,11 +268,6 @@ impl Container {
             .parse()
             .unwrap()
     }
-
-    pub(crate) fn is_running(&self) -> bool {
-        let format = "--format={{.State.Running}}";
-        RealEngine::Docker.demand(&["inspect", format, &self.id]) == "true"
-    }
 }
 
 impl Drop for Container {
