@@ -5,12 +5,15 @@ use pretty_assertions::assert_eq;
 use crate::container::{Container, json};
 
 const SCRIPT: &str = r#"turns:
+  - match: {user: "/task (?<id>t_[0-9a-f]+)/", step: 1}
+    calls:
+      - {tool: kanban_show, arguments: {task_id: "${id}"}}
   - match: {seen: "/# Kanban task t_[0-9a-f]+/", step: 2}
     calls:
-      - {tool: kanban_complete, arguments: {summary: "done in the container"}}
-  - match: {seen: "/# Kanban task t_[0-9a-f]+/", step: 1}
+      - {tool: terminal, arguments: {command: "id -un > who.txt"}}
+  - match: {seen: "/# Kanban task t_[0-9a-f]+/", step: 3}
     calls:
-      - {tool: kanban_show, arguments: {}}
+      - {tool: kanban_complete, arguments: {summary: "done in the container"}}
   - text: ok
 "#;
 
@@ -36,14 +39,15 @@ fn two_profiles_work_on_one_board_through_one_dispatcher() {
         container.must(&format!("hermes kanban create {title} --assignee {who}"));
     }
     container.wait_until("all cards are done", || {
-        let cards = container.exec("hermes kanban list --json");
-        let done = cards.stdout.matches("\"done\"").count();
-        done >= 4
+        let cards = container.exec("hermes kanban list --status done --json");
+        cards.code == 0 && json(&cards.stdout).as_array().map_or(0, Vec::len) == 4
     });
-    let cards = json(&container.must("hermes kanban list --json"));
-    assert!(
-        cards.to_string().contains("done in the container") || cards.to_string().contains("done")
-    );
+    let cards = json(&container.must("hermes kanban list --status done --json"));
+    for card in cards.as_array().unwrap() {
+        let id = card["id"].as_str().unwrap();
+        let shown = container.must(&format!("hermes kanban show {id}"));
+        assert!(shown.contains("done in the container"), "{shown}");
+    }
     // Workers were the runtime user's, and left nothing of root's.
     assert_eq!(
         container.must("find /opt/data ! -user hermes ! -name .container-ownership.json"),

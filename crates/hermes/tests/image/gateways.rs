@@ -64,7 +64,7 @@ fn gateway_without_supervision_is_the_container() {
             .must("s6-svstat /run/service/gateway-default")
             .starts_with("down")
     );
-    container.must("kill -INT $(pgrep -f 'gateway run --no-supervise' | tail -n 1)");
+    container.must(&format!("kill -INT {}", pid(&container, "default")));
     assert_eq!(container.wait(), 0, "{}", container.logs());
 }
 
