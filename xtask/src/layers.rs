@@ -63,6 +63,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "a gateway belongs to a home, whose profiles ask whether one runs",
     },
     Sideways {
+        from: "hermes-boot",
+        to: "hermes-home",
+        reason: "a container's boot prepares a home",
+    },
+    Sideways {
         from: "hermes-agent",
         to: "hermes-providers",
         reason: "a turn asks a model",

@@ -17,7 +17,6 @@ const SETTINGS: &str = include_str!("python_settings.txt");
 /// Variables, except those that override one of these settings.
 const VARIABLES: &[&Var] = &[
     &vars::HERMES_DEBUG_INTERRUPT,
-    &vars::HERMES_SKIP_CONFIG_MIGRATION,
     &vars::TERMINAL_DISK_WARNING_GB,
 ];
 

@@ -48,8 +48,22 @@ vars! {
     HERMES_UID;
     /// Group of directories that root creates in the home.
     HERMES_GID;
+    /// Owner of the volume in the container image, where `HERMES_UID` is not set.
+    PUID;
+    /// Group of the volume in the container image, where `HERMES_GID` is not set.
+    PGID;
+    /// Content for `auth.json` in the container image, written at a start that finds none.
+    HERMES_AUTH_JSON_BOOTSTRAP;
+    /// `running`: in the container image the gateway of a new volume starts with the container.
+    HERMES_GATEWAY_BOOTSTRAP_STATE;
+    /// `1`, `true` or `yes`: root stays root when it calls `hermes` in the container image.
+    HERMES_DOCKER_EXEC_AS_ROOT;
+    /// `1`, `true` or `yes`: the container image is asked to serve the dashboard.
+    HERMES_DASHBOARD;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
+    /// Directory in which s6 looks for the service slots of gateways; `/run/service` if unset.
+    S6_PROFILE_GATEWAY_SCANDIR;
     /// Any value: systemd supervises this process.
     INVOCATION_ID;
     /// Any value but `0`: launchd supervises this process.

@@ -14,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::fs::{Gid, Uid};
 use rustix::io::Errno;
 
 use crate::entry::Visit;
@@ -250,6 +251,25 @@ impl Directory {
             .map_err(|errno| Error::io("rename", &self.path.join(from))(errno.into()))?;
         crate::fault::point();
         Ok(())
+    }
+
+    /// Sets owner and group of an entry below this directory, of a link itself; of the directory for
+    /// an empty path.
+    pub fn chown(&self, relative: &Path, uid: u32, gid: u32) -> Result<()> {
+        let path = self.path.join(relative);
+        let entry = self.open_below(relative, LOOKED_AT, "change the owner of")?;
+        crate::fault::point();
+        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        rustix::fs::chownat(&entry, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)
+            .map_err(|errno| Error::io("change the owner of", &path)(errno.into()))
+    }
+
+    /// Sets the permission bits of a regular file below this directory.
+    pub fn set_file_mode(&self, relative: &Path, mode: u32) -> Result<()> {
+        let (file, _) = self.open_file(relative)?;
+        crate::fault::point();
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
+            .map_err(|errno| Error::io("set the mode of", &self.path.join(relative))(errno.into()))
     }
 
     /// Makes changes of names in it durable.

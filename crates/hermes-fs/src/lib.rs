@@ -13,6 +13,7 @@ mod directory;
 mod entry;
 mod error;
 pub mod fault;
+mod fifo;
 mod lock;
 mod mutate;
 mod random;
@@ -30,6 +31,7 @@ pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
 pub use directory::Directory;
 pub use entry::{Entry, Kind};
 pub use error::{Error, Result, describe};
+pub use fifo::{create_fifo, fifo_has_reader};
 pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, rename,

@@ -37,9 +37,7 @@ pub(crate) fn check(context: &Context, options: &GatewayOptions) -> Result<(), S
 
 /// How long a stopping gateway of this home waits for its work.
 pub fn drain_timeout(context: &Context) -> Duration {
-    let seconds = context.config().number("agent.restart_drain_timeout");
-    let seconds = seconds.unwrap_or_default().clamp(0.0, 86_400.0);
-    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    hermes_supervise::drain_timeout(context.config())
 }
 
 fn refuse_root_in_image(context: &Context) -> Result<(), StartError> {

@@ -14,8 +14,8 @@ use rustix::process::{
 use crate::clone::{self, Cloned};
 use crate::orphans::{bury, disown};
 use crate::{
-    ChildSpec, Error, Group, KillTiming, ProcessTree, Result, Streams, first_readable, kill_tree,
-    start_time_of,
+    ChildSpec, EndSignal, Error, Group, KillTiming, ProcessTree, Result, Streams, first_readable,
+    kill_tree, start_time_of,
 };
 
 /// How a child ended.
@@ -47,7 +47,7 @@ impl ExitStatus {
         }
     }
 
-    fn new(code: Option<i32>, signal: Option<i32>) -> Self {
+    pub(crate) fn new(code: Option<i32>, signal: Option<i32>) -> Self {
         code.map_or_else(|| Self::Signalled(signal.unwrap_or(0)), Self::Exited)
     }
 }
@@ -162,6 +162,19 @@ impl Child {
         let status = ExitStatus::new(status.exit_status(), status.terminating_signal());
         self.status = Some(status);
         Ok(status)
+    }
+
+    /// Passes a signal on that came to us and is meant for the child.
+    pub fn forward(&self, signal: EndSignal) {
+        let signal = match signal {
+            EndSignal::Interrupt => Signal::INT,
+            EndSignal::Terminate => Signal::TERM,
+            EndSignal::HangUp => Signal::HUP,
+        };
+        if self.status.is_none() {
+            // One that has just ended has no use for it.
+            let _: rustix::io::Result<()> = kill_process(self.pid, signal);
+        }
     }
 
     /// Kills the child, which must have started nobody, and waits for its end.

@@ -284,7 +284,7 @@ fn kernel_mark(mark: &str, chosen_by: ChosenBy) -> Option<libc::rlimit> {
     unsafe_code,
     reason = "there is no safe interface for reading a signal's handler"
 )]
-unsafe fn default_handlers() {
+pub(crate) unsafe fn default_handlers() {
     for signal in 1..=LAST_SIGNAL {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: memory of that type, valid when zeroed. Signals that cannot be asked about are an

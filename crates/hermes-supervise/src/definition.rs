@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hermes_config::Config;
 use hermes_home::{HomeKind, Location};
 use sha2::{Digest as _, Sha256};
 
@@ -115,8 +116,20 @@ impl GatewayDefinition {
 
     /// How long the manager waits for a gateway that stops.
     pub(crate) fn stop_limit(&self) -> Duration {
-        self.drain + Duration::from_secs(30)
+        stop_limit(self.drain)
     }
+}
+
+/// How long a stopping gateway waits for its work, by these settings.
+pub fn drain_timeout(config: &Config) -> Duration {
+    let seconds = config.number("agent.restart_drain_timeout");
+    let seconds = seconds.unwrap_or_default().clamp(0.0, 86_400.0);
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+/// How long a manager waits for a gateway that waits this long for its work.
+pub(crate) fn stop_limit(drain: Duration) -> Duration {
+    drain + Duration::from_secs(30)
 }
 
 /// What tells the service of a home from others of the machine.

@@ -60,6 +60,32 @@ pub enum ManagerError {
         tool: String,
         source: hermes_proc::Error,
     },
+    #[error("{0} was not found on this machine")]
+    NoTool(String),
+    #[error("s6-svc {verb} on '{slot}' failed (rc={code}): {words}")]
+    Slot {
+        verb: &'static str,
+        slot: String,
+        code: i32,
+        words: String,
+    },
+    #[error("s6-svstat said what is not understood: '{0}'")]
+    Status(String),
+    #[error(
+        "no such gateway '{profile}': s6 has no slot for it in {}",
+        directory.display()
+    )]
+    NoSlot { profile: String, directory: PathBuf },
+    #[error("{} is no directory of a service slot", .0.display())]
+    ForeignSlot(PathBuf),
+    #[error("s6 does not supervise '{0}' yet")]
+    Unsupervised(String),
+    #[error("profile '{0}' has no directory")]
+    NoProfile(String),
+    #[error("the registrar of service slots {0}")]
+    Registrar(String),
+    #[error("could not act for the user of the gateways: {0}")]
+    Identity(std::io::Error),
     #[error("{0} needs root")]
     NeedsRoot(&'static str),
     #[error("the systemd of your account cannot be reached: {0} is not there")]
@@ -77,7 +103,18 @@ impl ManagerError {
                 "run `sudo loginctl enable-linger $USER` and log in again, or install a service of \
                  the system with `sudo hermes gateway install --system`",
             ),
-            Self::Refused { .. } | Self::Tool { .. } | Self::File(_) => None,
+            Self::NoSlot { .. } => Some("`hermes gateway start` registers one and starts it"),
+            Self::NoTool(_) => Some("the container image has it; elsewhere install the package s6"),
+            Self::Refused { .. }
+            | Self::Tool { .. }
+            | Self::File(_)
+            | Self::Slot { .. }
+            | Self::Status(_)
+            | Self::ForeignSlot(_)
+            | Self::Unsupervised(_)
+            | Self::NoProfile(_)
+            | Self::Registrar(_)
+            | Self::Identity(_) => None,
         }
     }
 }
@@ -109,11 +146,8 @@ impl Caller {
 
     /// A program of the manager, if the machine has it.
     pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
-        Some(Tool {
-            program: find_on_path(OsStr::new(name), self.variable("PATH"))?,
-            name: name.to_owned(),
-            variables: self.variables.clone(),
-        })
+        let program = find_on_path(OsStr::new(name), self.variable("PATH"))?;
+        Some(Tool::at(name, program, self))
     }
 }
 
@@ -130,7 +164,7 @@ pub(crate) struct Tool {
 pub(crate) struct Answer {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    words: String,
+    pub(crate) words: String,
 }
 
 impl Answer {
@@ -140,6 +174,15 @@ impl Answer {
 }
 
 impl Tool {
+    /// The tool at this path.
+    pub(crate) fn at(name: &str, program: PathBuf, caller: &Caller) -> Self {
+        Self {
+            name: name.to_owned(),
+            program,
+            variables: caller.variables.clone(),
+        }
+    }
+
     /// The tool with a further variable.
     pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));

@@ -85,6 +85,8 @@ verbs! { Context;
     Backup(commands::backup::Args) => commands::backup::run,
     /// Restore a backup
     Import(commands::import::Args) => commands::import::run,
+    /// Say how this installation is updated
+    Update(commands::update::Args) => commands::update::run,
     /// Run a command as an agent's terminal would
     Exec(commands::exec::Args) => commands::exec::run,
     /// Manage the containers that agents work in
@@ -127,6 +129,11 @@ impl Verb {
             Self::Demo(_) | Self::Doctor(_) | Self::Completion(_) | Self::Man(_) | Self::Version(_)
         )
     }
+}
+
+/// Whether a word is one of our commands.
+pub(crate) fn is_subcommand(word: &str) -> bool {
+    word == "help" || Cli::command().find_subcommand(word).is_some()
 }
 
 /// Selects the profile, parses what is left of the arguments, and runs the command.

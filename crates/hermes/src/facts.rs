@@ -15,7 +15,7 @@ pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (as hermes
 /// Largest stamp or job file looked at.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// How the program was installed: the stamp beside it, else the home's (a `docker` stamp there
+/// How the program was installed: the stamp beside it or beside its `bin`, else the home's (a `docker` stamp there
 /// counts only inside a container), else a package manager, else `binary`.
 pub(crate) fn install_method(context: &Context) -> String {
     let stamp = |dir: &std::path::Path| {
@@ -25,10 +25,12 @@ pub(crate) fn install_method(context: &Context) -> String {
         known.contains(&text.as_str()).then_some(text)
     };
     let program = std::env::current_exe().ok();
-    let beside = program
-        .as_deref()
-        .and_then(std::path::Path::parent)
-        .and_then(stamp);
+    let beside = program.as_deref().and_then(|program| {
+        let directory = program.parent()?;
+        // `bin` is a directory of the installation, not the installation.
+        let above = directory.ends_with("bin").then(|| directory.parent());
+        stamp(directory).or_else(|| stamp(above.flatten()?))
+    });
     let in_home = || {
         stamp(&context.location.home).filter(|method| {
             method != "docker" || hermes_home::is_container(&context.env, &context.system)

@@ -7,6 +7,7 @@
 mod api_server_state;
 mod cli;
 mod commands;
+mod container;
 mod context;
 mod crash;
 mod doctor;
@@ -40,6 +41,11 @@ fn main() -> ExitCode {
         commands::internal::build_namespaces()
     } else if commands::internal::is_process_supervisor(&args) {
         commands::internal::supervise_process()
+    } else if let Some(result) = container::run_role(&args, &env, printer) {
+        result
+    } else if let Err(error) = container::drop_root(&args, &env) {
+        printer.report(&error);
+        return ExitCode::from(container::CANNOT_DROP);
     } else {
         cli::run(&env, printer, &args)
     };

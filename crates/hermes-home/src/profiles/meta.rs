@@ -56,6 +56,13 @@ pub(crate) fn write_description(home: &Path, text: &str, auto: bool) -> Result<(
     })
 }
 
+/// Sets the port of the gateway.
+pub(crate) fn write_gateway_port(home: &Path, port: u16) -> Result<()> {
+    edit(home, |current| {
+        yaml::set(current, &["gateway_port".to_owned()], &Value::from(port))
+    })
+}
+
 /// Forgets the port: a clone must not answer on the port of its source.
 pub(crate) fn remove_gateway_port(home: &Path) -> Result<()> {
     edit(home, |current| {

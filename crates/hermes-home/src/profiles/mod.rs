@@ -6,6 +6,7 @@ mod delete;
 mod distribution;
 mod install;
 mod meta;
+mod port;
 mod rename;
 mod source;
 mod stop;
@@ -21,6 +22,7 @@ pub use install::{
     ConfigChoice, InstallPlan, InstallTools, UpdateReport, apply_install, plan_install, update,
 };
 pub use meta::{ProfileMeta, describe, load_meta};
+pub use port::{assign_gateway_ports, gateway_port, settle_gateway_port};
 pub use rename::{RenameReport, rename};
 pub use stop::{StoppedProcess, stop_gateway, stop_other_gateways};
 pub use summary::{ProfileList, ProfileSummary, list, names, show};

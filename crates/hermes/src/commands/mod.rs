@@ -99,6 +99,7 @@ pub(crate) mod setup;
 pub(crate) mod skills;
 pub(crate) mod status;
 pub(crate) mod tools;
+pub(crate) mod update;
 pub(crate) mod version;
 
 use std::process::{ExitCode, Termination};

@@ -38,6 +38,10 @@ impl HostedService for ApiService {
 
 /// Answers requests until the settings of the server change or the gateway stops.
 fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceError> {
+    // Conversations of the server do not look for them each time.
+    hermes_telemetry::best_effort("copy the bundled skills", || {
+        hermes_skills::bundled::sync_if_needed(&host.context().location.home)
+    });
     let server = match ApiServer::bind(settings.clone(), Arc::new(Host(Arc::clone(host)))) {
         Ok(server) => server,
         Err(error) => {

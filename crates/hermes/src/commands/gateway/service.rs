@@ -196,7 +196,8 @@ fn account(context: &Context, run_as: Option<&str>) -> Result<Account> {
         .ok_or_else(|| CommandError::user(format!("there is no account '{name}' on this machine")))
 }
 
-pub(super) fn caller(context: &Context) -> Caller {
+/// Who asks a manager, and on which machine.
+pub(crate) fn caller(context: &Context) -> Caller {
     let environment = context.environment();
     let plan = hermes_proc::EnvPlan::build(&environment.request(SpawnClass::Helper));
     let home = environment.policy().child_home.real_home().to_owned();

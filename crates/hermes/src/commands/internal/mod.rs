@@ -3,6 +3,8 @@
 mod complete;
 mod cron_agent;
 mod log;
+mod reconcile;
+mod registrar;
 
 use std::process::ExitCode;
 
@@ -32,6 +34,10 @@ enum Verb {
     CronAgent,
     /// Append lines from standard input to the profile's logs
     Log(log::Args),
+    /// Give every profile its service slot of s6, as a container does when it boots
+    Reconcile(reconcile::Args),
+    /// Add and remove service slots of s6 for the user of the gateways, as root
+    Registrar(registrar::Args),
     /// Fail as a bug would, to test what users see
     #[cfg(debug_assertions)]
     Panic {
@@ -51,6 +57,8 @@ impl Verb {
         match self {
             Self::Complete(args) => complete::run(args, context),
             Self::Log(args) => log::run(args, context),
+            Self::Reconcile(args) => reconcile::run(args, context),
+            Self::Registrar(args) => registrar::run(args, context),
             Self::CronAgent => cron_agent::run(context).map(|_| ()),
             #[cfg(debug_assertions)]
             Self::Panic { contained } => fail_as_a_bug(*contained, context),

@@ -1,0 +1,35 @@
+//! The last process of the container: what the supervisor becomes when all services are down.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use hermes_proc::stages::{bury_until, terminate_child};
+
+use super::Role;
+use super::scandir::{EXIT_CODE, WATCHER};
+use crate::error::Result;
+
+/// Exit code if nobody knows that of the main program.
+const UNKNOWN: u8 = 1;
+
+impl Role<'_> {
+    /// Ends the main program if it still runs, and gives its code.
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "a role like the others, and this one has nobody left to tell of an error"
+    )]
+    pub(super) fn finish(&self) -> Result<ExitCode> {
+        if number::<u8>(EXIT_CODE).is_none()
+            && let Some(watcher) = number::<u32>(WATCHER)
+        {
+            terminate_child(watcher);
+            bury_until(watcher);
+        }
+        Ok(ExitCode::from(number(EXIT_CODE).unwrap_or(UNKNOWN)))
+    }
+}
+
+fn number<T: std::str::FromStr>(path: &str) -> Option<T> {
+    let text = hermes_fs::read_text_capped(Path::new(path), 32).ok()?;
+    text.trim().parse().ok()
+}
