@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_config::vars;
 use hermes_proc::stages::{leave_session, terminate_first_process};
 use hermes_proc::{
     Child, ChildSpec, EndSignals, ExitStatus, Group, Streams, find_on_path, first_readable,
@@ -19,6 +18,9 @@ use crate::error::{CommandError, Result};
 
 /// How long the supervisor has to begin listening.
 const SUPERVISOR_START: Duration = Duration::from_secs(10);
+
+/// Directories of root alone.
+const OF_ROOT: &str = "/command:/usr/bin:/bin";
 
 impl Role<'_> {
     /// Runs the main program, then ends the container with its code.
@@ -85,8 +87,8 @@ impl Role<'_> {
     }
 
     fn call_svscanctl(&self) -> Result<()> {
-        let path = self.env.os(&vars::PATH);
-        let program = find_on_path("s6-svscanctl".as_ref(), path)
+        // Not by the container's PATH, which has a directory of the user of the volume.
+        let program = find_on_path("s6-svscanctl".as_ref(), Some(OF_ROOT.as_ref()))
             .unwrap_or_else(|| PathBuf::from("/usr/bin/s6-svscanctl"));
         let spec = ChildSpec {
             streams: Streams::Inherited,
