@@ -1,9 +1,6 @@
 //! All skills of a profile: where they are, and what is known of each without reading it whole.
 
 mod cache;
-mod index;
-
-pub use index::index_text;
 
 use std::path::{Path, PathBuf};
 
@@ -164,7 +161,3 @@ fn first_line(body: &str) -> String {
     let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     hermes_text::cut(line.unwrap_or_default(), 200).to_owned()
 }
-
-#[cfg(test)]
-#[path = "catalog_tests.rs"]
-mod tests;

@@ -1,12 +1,13 @@
 #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::offer::OfferFacts;
+use crate::catalog::SkillRoot;
 
 fn put(root: &Path, path: &str, text: &str) {
     let file = root.join(path);
