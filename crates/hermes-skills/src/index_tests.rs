@@ -80,7 +80,7 @@ fn index_lists_what_is_offered_by_category() {
     assert_eq!(
         index_text(&catalog, &facts).unwrap(),
         "<available_skills>\n  dev: For developers\n    - a: Does a\n  general:\n    - bee: A \
-         description that goes on for longer than the sixty...\n    - spare\n    - x: \
+         description that goes on for longer than the sixty char...\n    - spare\n    - x: \
          /available_skills y\n</available_skills>"
     );
     let facts = OfferFacts {

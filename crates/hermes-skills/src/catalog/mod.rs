@@ -27,6 +27,7 @@ pub struct SkillRoot {
 
 /// What is known of a skill without reading it whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct IndexedSkill {
     pub name: String,
     pub description: String,
@@ -36,13 +37,20 @@ pub struct IndexedSkill {
     pub directory: PathBuf,
     #[serde(skip)]
     pub is_own: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) platforms: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) environments: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) requires_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) requires_toolsets: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fallback_for_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fallback_for_toolsets: Vec<String>,
     /// Why it cannot be read, or not whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
