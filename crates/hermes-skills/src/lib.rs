@@ -14,15 +14,17 @@ mod find;
 pub mod guard;
 mod head;
 pub mod hub;
+mod index;
 mod manage;
 mod name;
 mod offer;
 
-pub use catalog::{Catalog, IndexedSkill, SkillRoot, index_text};
+pub use catalog::{Catalog, IndexedSkill, SkillRoot};
 pub use error::{Error, Result};
 pub use files::{LinkedFiles, SkillFile, list_files, read_file, text_diff};
 pub use find::{Absence, Skill, SkillPlace, Skills};
 pub use head::{RequiredVariable, SkillHead, split};
+pub use index::index_text;
 pub use manage::{SkillEditor, check_text};
 pub use name::{check_category, check_name};
 pub use offer::{OfferFacts, is_for_this_system};

@@ -5,7 +5,7 @@ mod manifest;
 mod sync;
 
 pub use sync::{
-    BundledState, OPT_OUT_MARK, diff, remove_unchanged, reset, state, states, sync, sync_if_needed,
+    BundledState, OPT_OUT_MARK, diff, remove_unchanged, reset, states, sync, sync_if_needed,
 };
 
 /// A skill of the program.

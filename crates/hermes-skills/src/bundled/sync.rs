@@ -69,15 +69,6 @@ pub fn sync(home: &Path) -> Result<usize> {
     Ok(copied)
 }
 
-/// What became of the copy of a skill; `None` if the program has none of this name.
-pub fn state(name: &str, home: &Path) -> Result<Option<BundledState>> {
-    let manifest = Manifest::load(&home.join("skills"))?;
-    let skill = named(name);
-    skill
-        .map(|skill| state_in(skill, home, &manifest))
-        .transpose()
-}
-
 /// What became of all copies.
 pub fn states(home: &Path) -> Result<Vec<(&'static BundledSkill, BundledState)>> {
     let manifest = Manifest::load(&home.join("skills"))?;
@@ -249,6 +240,15 @@ mod tests {
         std::fs::read_to_string(home.join("skills").join(path)).unwrap()
     }
 
+    fn state(name: &str, home: &Path) -> BundledState {
+        let states = states(home).unwrap();
+        states
+            .into_iter()
+            .find(|(skill, _)| skill.name == name)
+            .unwrap()
+            .1
+    }
+
     #[test]
     fn copies_follow_the_program_unless_the_user_changed_them() {
         let home = tempfile::tempdir().unwrap();
@@ -273,14 +273,8 @@ mod tests {
             named("change-review").unwrap().text
         );
         assert!(read(home, ".bundled_manifest").contains("apple-notes:0123\n"));
-        assert_eq!(
-            state("board-worker", home).unwrap(),
-            Some(BundledState::Modified)
-        );
-        assert_eq!(
-            state("hermes-guide", home).unwrap(),
-            Some(BundledState::Deleted)
-        );
+        assert_eq!(state("board-worker", home), BundledState::Modified);
+        assert_eq!(state("hermes-guide", home), BundledState::Deleted);
         assert!(
             diff("board-worker", home)
                 .unwrap()

@@ -1,9 +1,6 @@
 //! All skills of a profile: where they are, and what is known of each without reading it whole.
 
 mod cache;
-mod index;
-
-pub use index::index_text;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +27,7 @@ pub struct SkillRoot {
 
 /// What is known of a skill without reading it whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct IndexedSkill {
     pub name: String,
     pub description: String,
@@ -39,13 +37,20 @@ pub struct IndexedSkill {
     pub directory: PathBuf,
     #[serde(skip)]
     pub is_own: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) platforms: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) environments: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) requires_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) requires_toolsets: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fallback_for_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fallback_for_toolsets: Vec<String>,
     /// Why it cannot be read, or not whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
@@ -164,7 +169,3 @@ fn first_line(body: &str) -> String {
     let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     hermes_text::cut(line.unwrap_or_default(), 200).to_owned()
 }
-
-#[cfg(test)]
-#[path = "catalog_tests.rs"]
-mod tests;

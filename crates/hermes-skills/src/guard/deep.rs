@@ -8,7 +8,6 @@ use regex::Regex;
 
 use super::Severity;
 use super::scan::Finding;
-use crate::error::Result;
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -19,10 +18,12 @@ const MOST: usize = 200;
 const CALLS: &str = r"\b(eval|exec|compile|__import__|importlib\.import_module|getattr|setattr|subprocess\.\w+|os\.(system|popen|exec\w*|spawn\w*|remove|unlink)|shutil\.rmtree|socket\.\w+|urllib\.request\.\w+|requests\.\w+|httpx\.\w+|ctypes\.\w+|pickle\.loads?|marshal\.loads?)\s*\(";
 
 /// Such calls in the Python files of a directory.
-pub fn deep_findings(directory: &Path) -> Result<Vec<Finding>> {
+pub fn deep_findings(directory: &Path) -> hermes_fs::Result<Vec<Finding>> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(CALLS).ok());
     let mut findings = Vec::new();
-    hermes_fs::walk(directory, &mut |relative, entry| -> Result<bool> {
+    hermes_fs::walk(directory, &mut |relative,
+                                     entry|
+     -> hermes_fs::Result<bool> {
         let entry = entry?;
         let is_python = entry.path.extension().is_some_and(|ending| ending == "py");
         if entry.kind != Kind::File || !is_python {

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::compiled;
 use super::{ScanVerdict, Severity, Trust};
-use crate::error::{Error, Result};
 
 /// Files of a skill.
 const MAX_FILES: usize = 50;
@@ -23,6 +22,9 @@ const MAX_LINE: usize = 4_096;
 const PROGRAMS: [&str; 12] = [
     "exe", "dll", "so", "dylib", "bin", "dat", "com", "msi", "dmg", "app", "deb", "rpm",
 ];
+
+/// Whether to look into a directory; `None` for the end of the walk.
+type Walked = Result<bool, Option<hermes_fs::Error>>;
 
 /// Something a scan found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,44 +67,47 @@ impl ScanReport {
 }
 
 /// Scans a directory. Only reads.
-pub fn scan_directory(directory: &Path, skill: &str, trust: Trust) -> Result<ScanReport> {
+pub fn scan_directory(
+    directory: &Path,
+    skill: &str,
+    trust: Trust,
+) -> hermes_fs::Result<ScanReport> {
     let mut findings = Vec::new();
     let mut files = 0;
     let mut total = 0;
-    hermes_fs::walk(directory, &mut |relative, entry| -> Result<bool> {
-        let entry = entry?;
+    let walked = hermes_fs::walk(directory, &mut |relative, entry| -> Walked {
+        let entry = entry.map_err(Some)?;
         let path = relative.to_string_lossy().into_owned();
-        match entry.kind {
+        let structure = |rule| (rule, Severity::Critical, "structure");
+        let (rule, severity, category) = match entry.kind {
             Kind::Dir => return Ok(true),
-            Kind::Symlink => add(
-                &mut findings,
-                "symbolic_link",
-                Severity::Critical,
-                "traversal",
-                &path,
-                0,
-            ),
-            Kind::Special => add(
-                &mut findings,
-                "special_file",
-                Severity::Critical,
-                "structure",
-                &path,
-                0,
-            ),
+            Kind::Symlink => structure("symbolic_link"),
+            Kind::Special => structure("special_file"),
             Kind::File => {
                 files += 1;
                 if files > 10 * MAX_FILES {
-                    return Err(Error::refused(format!(
-                        "The skill '{skill}' has more than {} files.",
-                        10 * MAX_FILES
-                    )));
+                    return Err(None);
                 }
-                total += scan_file(&entry.path, &path, &mut findings)?;
+                total += scan_file(&entry.path, &path, &mut findings).map_err(Some)?;
+                return Ok(false);
             }
-        }
+        };
+        add(&mut findings, rule, severity, category, &path, 0);
         Ok(false)
-    })?;
+    });
+    match walked {
+        Ok(()) => {}
+        Err(Some(error)) => return Err(error),
+        // Far too many to look at them all.
+        Err(None) => add(
+            &mut findings,
+            "countless_files",
+            Severity::Critical,
+            "structure",
+            "",
+            0,
+        ),
+    }
     if files > MAX_FILES {
         add(
             &mut findings,
@@ -139,7 +144,7 @@ pub fn scan_directory(directory: &Path, skill: &str, trust: Trust) -> Result<Sca
 }
 
 /// Scans a file; gives its size.
-fn scan_file(file: &Path, path: &str, findings: &mut Vec<Finding>) -> Result<u64> {
+fn scan_file(file: &Path, path: &str, findings: &mut Vec<Finding>) -> hermes_fs::Result<u64> {
     let size = hermes_fs::symlink_metadata(file)?.len();
     let ending = file.extension().unwrap_or_default().to_string_lossy();
     if PROGRAMS.contains(&ending.to_ascii_lowercase().as_str()) {

@@ -6,7 +6,7 @@ use hermes_fs::Staging;
 use serde_json::Value;
 
 use super::Hub;
-use super::fetch::{FetchTools, FetchedSkill, content_hash, read_files};
+use super::fetched::{FetchTools, FetchedSkill, content_hash, read_files};
 use super::lock::InstalledSkill;
 use crate::catalog::SkillRoot;
 use crate::error::{Error, Result};
@@ -125,7 +125,11 @@ impl Hub {
     /// Scans an installed skill again.
     pub fn audit(&self, installed: &InstalledSkill) -> Result<ScanReport> {
         let directory = self.skills().join(path_of(installed)?);
-        scan_directory(&directory, &installed.name, trust_of(installed))
+        Ok(scan_directory(
+            &directory,
+            &installed.name,
+            trust_of(installed),
+        )?)
     }
 
     /// The directory of an installed skill.

@@ -5,6 +5,7 @@
 //! cloned by the safe git, files come over HTTP from the public web.
 
 mod fetch;
+mod fetched;
 mod git;
 mod identifier;
 mod install;
@@ -14,7 +15,7 @@ mod snapshot;
 mod taps;
 mod web;
 
-pub use fetch::{FetchTools, FetchedSkill};
+pub use fetched::{FetchTools, FetchedSkill};
 pub use install::{Installed, UpdateState};
 pub use lock::InstalledSkill;
 pub use search::FoundSkill;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Hub;
-use super::fetch::FetchTools;
+use super::fetched::FetchTools;
 use super::git::relative_to;
 use super::identifier::{github_name, repository_address};
 use super::taps::Tap;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Hub;
-use super::fetch::FetchTools;
+use super::fetched::FetchTools;
 use crate::error::{Error, Result};
 
 /// Most skills of a file.

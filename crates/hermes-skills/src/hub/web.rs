@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::fetch::{FetchTools, FetchedSkill, MAX_BYTES};
+use super::fetched::{FetchTools, FetchedSkill, MAX_BYTES};
 use super::identifier::WELL_KNOWN;
 use crate::error::{Error, Result};
 use crate::files::shown;

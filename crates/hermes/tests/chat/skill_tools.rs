@@ -83,20 +83,18 @@ fn prompt_lists_what_is_offered_and_the_tools_show_it() {
 /// Check 38, and the passthrough of the session.
 #[test]
 fn variables_of_a_skill_are_told_or_passed_to_its_session_only() {
+    let look = |word: &str, name: &str| {
+        let code = format!("import os\nprint('{word}=' + os.environ.get('{name}', 'none'))");
+        ScriptedAnswer::call("execute_code", &json!({"code": code}))
+    };
     let answers = [
-        ScriptedAnswer::call("terminal", &json!({"command": "echo before=$NOTES_TOKEN"})),
+        look("before", "NOTES_TOKEN"),
         ScriptedAnswer::call("skill_view", &json!({"name": "notes"})),
-        ScriptedAnswer::call(
-            "terminal",
-            &json!({"command": "echo after=$NOTES_TOKEN $VIRTUAL_ENV"}),
-        ),
+        look("after", "NOTES_TOKEN"),
         ScriptedAnswer::call("skill_view", &json!({"name": "greedy"})),
-        ScriptedAnswer::call(
-            "terminal",
-            &json!({"command": "echo greedy=$ANTHROPIC_API_KEY $VIRTUAL_ENV"}),
-        ),
+        look("greedy", "ANTHROPIC_API_KEY"),
         ScriptedAnswer::text("done"),
-        ScriptedAnswer::call("terminal", &json!({"command": "echo other=$NOTES_TOKEN"})),
+        look("other", "NOTES_TOKEN"),
         ScriptedAnswer::text("done"),
     ];
     let world = World::answering(answers);
@@ -116,7 +114,6 @@ fn variables_of_a_skill_are_told_or_passed_to_its_session_only() {
     );
     world
         .hermes(&["chat", "-Q", "-q", "use the notes"])
-        .env("VIRTUAL_ENV", "/somewhere")
         .run()
         .succeeds();
     let results: Vec<String> = world
@@ -125,10 +122,7 @@ fn variables_of_a_skill_are_told_or_passed_to_its_session_only() {
         .filter(|message| message["role"] == "tool")
         .map(|message| message["content"].as_str().unwrap().to_owned())
         .collect();
-    assert!(
-        results[0].contains("before=\\n") || results[0].contains("before=\""),
-        "{results:?}"
-    );
+    assert!(results[0].contains("before=none"), "{results:?}");
     let seen: Value = serde_json::from_str(&results[1]).unwrap();
     assert_eq!(seen["setup_needed"], true);
     assert_eq!(
@@ -136,14 +130,9 @@ fn variables_of_a_skill_are_told_or_passed_to_its_session_only() {
         json!(["NOTES_MISSING"])
     );
     assert_eq!(seen["setup_help"], "See the page");
-    assert!(
-        !results[2].contains("after= ") && results[2].contains("after="),
-        "{results:?}"
-    );
-    assert!(
-        results[4].contains("greedy= ") || results[4].contains("greedy=\""),
-        "{results:?}"
-    );
+    assert!(results[2].contains("after="), "{results:?}");
+    assert!(!results[2].contains("after=none"), "{results:?}");
+    assert!(results[4].contains("greedy=none"), "{results:?}");
     world.ask("another session").succeeds();
     let last = world.last_messages();
     let result = last
@@ -151,10 +140,7 @@ fn variables_of_a_skill_are_told_or_passed_to_its_session_only() {
         .rfind(|message| message["role"] == "tool")
         .unwrap();
     let text = result["content"].as_str().unwrap();
-    assert!(
-        text.contains("other=\\n") || text.contains("other=\""),
-        "{text}"
-    );
+    assert!(text.contains("other=none"), "{text}");
 }
 
 #[test]

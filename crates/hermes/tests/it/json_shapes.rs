@@ -74,7 +74,7 @@ fn profiles() {
         ("model", Value::from("small")),
         ("provider", Value::from("p")),
         ("has_env", Value::from(true)),
-        ("skill_count", Value::from(1)),
+        ("skill_count", Value::from(7)),
         ("alias", Value::from("coder")),
         ("description", Value::from("writes code")),
         ("description_auto", Value::from(false)),

@@ -22,6 +22,7 @@ fn a_new_profile_is_private_and_has_a_command_of_its_own() {
         .run();
     created.succeeds().says("").prints(
         "✓ Created profile 'coder' at ~/.hermes/profiles/coder\n  \
+         6 bundled skills synced.\n  \
          Command: coder → hermes -p coder\n\
          Next:\n  \
          hermes -p coder config set model.default MODEL\n  \
@@ -340,7 +341,8 @@ fn a_new_profile_takes_over_provider_and_model_and_says_so() {
         .says("")
         .prints(
             "✓ Created profile 'coder' at ~/.hermes/profiles/coder\n  \
-             Provider and model taken over from the default profile: lab, m-1\n\
+             Provider and model taken over from the default profile: lab, m-1\n  \
+             6 bundled skills synced.\n\
              Next:\n  \
              hermes profile use coder\n",
         );

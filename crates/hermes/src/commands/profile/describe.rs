@@ -120,6 +120,8 @@ fn describe_automatically(name: &ProfileName, context: &Context) -> Result<()> {
 fn skills(home: &std::path::Path) -> Vec<String> {
     let mut found = Vec::new();
     collect_skills(&home.join("skills"), 0, &mut found);
+    // Every profile has these: they tell nothing about this one.
+    found.retain(|name| hermes_skills::bundled::named(name).is_none());
     found.sort();
     let step = found.len().div_ceil(MOST_SKILLS).max(1);
     found.into_iter().step_by(step).collect()

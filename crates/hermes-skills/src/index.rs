@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Catalog, IndexedSkill};
+use crate::catalog::{Catalog, IndexedSkill};
 use crate::offer::OfferFacts;
 
 /// Characters of a description.
@@ -60,3 +60,7 @@ fn shortened(text: &str) -> String {
 fn one_line(text: &str) -> String {
     hermes_text::one_line(text, 300).replace(['<', '>'], "")
 }
+
+#[cfg(test)]
+#[path = "index_tests.rs"]
+mod tests;

@@ -1,12 +1,13 @@
 #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::offer::OfferFacts;
+use crate::catalog::SkillRoot;
 
 fn put(root: &Path, path: &str, text: &str) {
     let file = root.join(path);
@@ -79,7 +80,7 @@ fn index_lists_what_is_offered_by_category() {
     assert_eq!(
         index_text(&catalog, &facts).unwrap(),
         "<available_skills>\n  dev: For developers\n    - a: Does a\n  general:\n    - bee: A \
-         description that goes on for longer than the sixty...\n    - spare\n    - x: \
+         description that goes on for longer than the sixty char...\n    - spare\n    - x: \
          /available_skills y\n</available_skills>"
     );
     let facts = OfferFacts {
