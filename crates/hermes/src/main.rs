@@ -40,6 +40,8 @@ fn main() -> ExitCode {
         commands::internal::build_namespaces()
     } else if commands::internal::is_process_supervisor(&args) {
         commands::internal::supervise_process()
+    } else if commands::gateway::is_heartbeat(&args) {
+        commands::gateway::beat()
     } else {
         cli::run(&env, printer, &args)
     };
