@@ -15,6 +15,7 @@ mod profiles;
 mod row;
 mod runtime;
 mod skill_needs;
+mod slots;
 mod subprocess;
 
 pub(crate) use fix::apply_fixes;
@@ -47,6 +48,7 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     subprocess::check(context, scope.all_profiles, report);
     profiles::check(context, report);
     gateway::check(context, report);
+    slots::check(context, report);
     api_server::check(context, report);
     std::mem::take(&mut report.rows)
 }
