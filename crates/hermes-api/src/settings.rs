@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use hermes_config::Config;
+use hermes_home::profiles::gateway_port;
 use hermes_runtime::Context;
 use hermes_secret::SecretString;
 use serde_json::Value;
@@ -122,7 +123,7 @@ impl ApiSettings {
         let key = key.ok_or(SettingsError::NoKey)?;
         check_key(key.expose().trim(), least_key(config), &mut warnings)?;
         let port = config.int("platforms.api_server.extra.port");
-        let port = port.unwrap_or(DEFAULT_PORT);
+        let port = port.unwrap_or_else(|| default_port(context));
         let port = match u16::try_from(port) {
             Ok(port) if port > 0 => port,
             Ok(_) | Err(_) => return Err(SettingsError::Port(port)),
@@ -163,6 +164,14 @@ impl ApiSettings {
         let model = model?;
         self.routes.iter().find(|route| route.alias == model)
     }
+}
+
+/// The port of a profile for which nobody chose one. Named profiles have their own: all of them would
+/// fight for the one that everybody knows.
+fn default_port(context: &Context) -> i64 {
+    let profile = context.location.profile_name();
+    let port = profile.and_then(|profile| gateway_port(&context.location, &profile));
+    port.map_or(DEFAULT_PORT, i64::from)
 }
 
 fn least_key(config: &Config) -> usize {

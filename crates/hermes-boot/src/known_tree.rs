@@ -30,7 +30,7 @@ pub(crate) struct KnownTree {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) stamp: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) below: BTreeMap<String, KnownTree>,
+    pub(crate) below: BTreeMap<String, Self>,
 }
 
 impl KnownTrees {

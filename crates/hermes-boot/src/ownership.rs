@@ -233,9 +233,8 @@ impl Owner {
             Ok(meta) if Kind::from(meta.file_type()) == kind && meta.dev() == self.device => {
                 self.give(parent, name, &meta);
             }
-            Ok(_) => {}
+            Ok(_) | Err(hermes_fs::Error::SymlinkInPath { .. }) => {}
             Err(error) if error.is_not_found() => {}
-            Err(hermes_fs::Error::SymlinkInPath { .. }) => {}
             Err(error) => self.refuse(error.to_string()),
         }
     }

@@ -129,7 +129,7 @@ mod tests {
         );
         write(".env", "TERMINAL_MODAL_IMAGE=x\nTERMINAL_TIMEOUT=9\n");
         let sources = Sources {
-            env: Environment::from_pairs([("GATEWAY_MULTIPLEX_PROFILES", "true")]),
+            env: Environment::from_pairs([("HERMES_DEBUG_INTERRUPT", "1")]),
             home: home.path().to_owned(),
             managed_dir: None,
             tighten_dotenv: false,
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(
             in_use(&Config::load_read_only(&sources)),
             [
-                "GATEWAY_MULTIPLEX_PROFILES",
+                "HERMES_DEBUG_INTERRUPT",
                 "TERMINAL_MODAL_IMAGE",
                 "terminal.modal_mode",
                 "tts"

@@ -29,10 +29,19 @@ pub(crate) fn check(context: &Context, options: &GatewayOptions) -> Result<(), S
     }
     let home = &context.location.home;
     match gateway_pid(home).filter(|pid| *pid != std::process::id()) {
-        Some(pid) if options.replace => replace(home, pid, drain_timeout(context)),
+        Some(pid) if options.replace || (options.takes_over && !is_supervised(home, pid)) => {
+            replace(home, pid, drain_timeout(context))
+        }
         Some(pid) => Err(StartError::AlreadyRunning { pid }),
         None => Ok(()),
     }
+}
+
+/// Whether somebody starts this gateway again when it ends, by what it says of itself.
+fn is_supervised(home: &Path, pid: u32) -> bool {
+    let state = StateFile::of_home(home).read().unwrap_or_default();
+    state.get("pid").and_then(Value::as_u64) == Some(u64::from(pid))
+        && state.get("supervised").and_then(Value::as_bool) == Some(true)
 }
 
 /// How long a stopping gateway of this home waits for its work.

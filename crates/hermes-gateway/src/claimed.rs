@@ -1,6 +1,7 @@
 //! A gateway that has claimed its home, attending to signals, notes and the files of the home until
 //! there is a cause to end.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(crate) struct Claimed {
     pub(crate) signals: ServiceSignals,
     pub(crate) readiness: Readiness,
     pub(crate) is_supervised: bool,
+    /// Whether a stop was announced whose signal has not come yet.
+    pub(crate) awaits_signal: Cell<bool>,
 }
 
 impl Claimed {
@@ -64,6 +67,7 @@ impl Claimed {
             if let Some(own) = &self.identity
                 && stop_note.take(&self.home, own)
             {
+                self.awaits_signal.set(true);
                 return Cause::PlannedStop;
             }
             if let Some(cause) = rounds.due(self) {

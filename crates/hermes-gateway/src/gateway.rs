@@ -1,5 +1,6 @@
 //! The process itself: claims the home, starts services, listens, and ends in order.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,6 +101,7 @@ impl Gateway {
             signals: self.signals,
             readiness: Readiness::new(&context.env, self.options.ready_descriptor),
             is_supervised: self.options.is_supervised,
+            awaits_signal: Cell::new(false),
         };
         Ok(Begun::Claimed(Box::new(claimed), Box::new(context)))
     }

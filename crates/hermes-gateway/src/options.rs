@@ -5,6 +5,9 @@
 pub struct GatewayOptions {
     /// Take the place of a gateway that runs.
     pub replace: bool,
+    /// Take the place of one that no supervisor looks after: it would keep this one, which is
+    /// supervised, from starting for ever. Two supervised ones never end each other.
+    pub takes_over: bool,
     /// Start although the gateway of the default profile serves this one.
     pub force: bool,
     /// Whether somebody starts it again when it asks for that.

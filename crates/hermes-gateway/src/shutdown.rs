@@ -39,7 +39,7 @@ impl Shutdown {
         supervisor.drain(true);
         let is_drained = claimed.drain(drain);
         let is_urgent = || {
-            let is_urgent = claimed.signals.take().into_iter().any(ends);
+            let is_urgent = claimed.is_pressed();
             if is_urgent {
                 tracing::warn!("one signal more ends the gateway at once");
             }
@@ -65,10 +65,23 @@ impl Shutdown {
 }
 
 impl Claimed {
+    /// Whether a signal came that asks a gateway to hurry which is ending already. The one that was
+    /// announced with the stop does not.
+    fn is_pressed(&self) -> bool {
+        let mut signals = self.signals.take();
+        if let Some(index) = signals
+            .iter()
+            .position(|one| *one == ServiceSignal::Terminate)
+            && self.awaits_signal.replace(false)
+        {
+            signals.remove(index);
+        }
+        signals.into_iter().any(ends)
+    }
+
     /// Waits until no turn is in flight; `false` if that took too long or a second signal came.
     fn drain(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
-        let mut signals = 0;
         self.state.set_state(GatewayState::Draining);
         loop {
             self.health.changed().clear();
@@ -92,9 +105,7 @@ impl Claimed {
             if first_readable(&wakes, Some(left)).is_err() {
                 return false;
             }
-            let taken = self.signals.take().into_iter();
-            signals += taken.filter(|one| ends(*one)).count();
-            if signals > 0 {
+            if self.is_pressed() {
                 tracing::warn!(active, "turns were cut off by a second signal");
                 return false;
             }

@@ -12,6 +12,10 @@ use crate::location::follow;
 use crate::select::{command_index, command_of, flag_in};
 use crate::{Location, SystemFacts};
 
+/// Arguments of the process that keeps a container alive while s6 runs its gateway. It looks like a
+/// gateway to people, and is none.
+pub const HEARTBEAT_ARGUMENTS: [&str; 3] = ["gateway", "run", "(heartbeat)"];
+
 /// Subcommands that serve others and hold a profile's files open.
 const BACKENDS: &[&str] = &["serve", "dashboard", "gateway"];
 
@@ -51,6 +55,9 @@ impl HermesCommand {
     /// Whether the process hosts a gateway: `gateway`, `gateway run`, or `gateway restart`, which
     /// becomes one where no service manager does.
     pub(crate) fn hosts_gateway(&self) -> bool {
+        if self.args == HEARTBEAT_ARGUMENTS {
+            return false;
+        }
         let words = self.words();
         words.first().is_some_and(|word| *word == "gateway")
             && words
@@ -138,6 +145,15 @@ fn is_interpreter(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_heartbeat_of_a_container_is_no_gateway() {
+        let argv = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let heartbeat = HermesCommand::parse(&argv("hermes gateway run (heartbeat)")).unwrap();
+        assert!(!heartbeat.hosts_gateway() && !heartbeat.is_backend());
+        let gateway = HermesCommand::parse(&argv("hermes gateway run --ready-fd 3")).unwrap();
+        assert!(gateway.hosts_gateway());
+    }
 
     fn parse(line: &str) -> Option<HermesCommand> {
         let argv: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();

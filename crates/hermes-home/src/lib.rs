@@ -31,6 +31,7 @@ pub use ensure::{EnsureError, HomePolicy, ensure_home, refuse_non_directory};
 pub use error::{Error, Result, StepError};
 pub use gateway_marker::{GatewayMarker, utc_now};
 pub use gateway_probe::{gateway_pid, recorded_gateway};
+pub use hermes_command::HEARTBEAT_ARGUMENTS;
 pub use location::{HomeKind, Location, LocationError};
 pub use managed::Managed;
 pub use name::{NameError, ProfileName};

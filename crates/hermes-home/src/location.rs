@@ -109,6 +109,12 @@ impl Location {
         }
     }
 
+    /// The same installation with another home in use.
+    #[must_use]
+    pub fn in_home(&self, home: &Path) -> Self {
+        Self::new(self.root.clone(), home.to_owned(), self.user_home.clone())
+    }
+
     /// The same profile of another account. An installation that is not in the caller's home directory
     /// is nobody's, and stays.
     #[must_use]

@@ -125,8 +125,7 @@ pub fn select(
     if env.is_set(&vars::HERMES_HOME) && is_below_profiles(&base.home) {
         return Ok(unchanged(base, SelectionSource::Environment));
     }
-    // The `profile` commands repair the pointer, so they cannot depend on it.
-    if env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD) || command_of(args) == Some("profile") {
+    if env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD) || is_about_all_profiles(args) {
         return Ok(unchanged(base, SelectionSource::Default));
     }
     let name = match sticky_profile(&base) {
@@ -145,6 +144,20 @@ pub fn select(
             name,
             file: base.display(&base.root.join("active_profile")),
         }),
+    }
+}
+
+/// Whether a command is about the installation and not about a profile. The `profile` commands repair
+/// the pointer to the active profile, so they cannot depend on it; neither can the boot of a container.
+fn is_about_all_profiles(args: &[OsString]) -> bool {
+    let Some(index) = command_index(args) else {
+        return false;
+    };
+    let word = |index: usize| args.get(index).and_then(|word| word.to_str());
+    match word(index) {
+        Some("profile") => true,
+        Some("internal") => matches!(word(index + 1), Some("reconcile" | "registrar")),
+        _ => false,
     }
 }
 

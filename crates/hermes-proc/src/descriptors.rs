@@ -6,16 +6,19 @@ use std::mem::MaybeUninit;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::fs::{Mode, OFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-/// Writes to a descriptor that this process was started with and knows by its number only. Reached by
-/// its path, so that a wrong number is an error.
+/// Writes to a descriptor that this process was started with and knows by its number only. Not by its
+/// path below `/proc`: a pipe that root made before it started us cannot be opened again.
+#[expect(unsafe_code, reason = "the number may be wrong, which is an error")]
 pub fn write_to_descriptor(number: u32, bytes: &[u8]) -> io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let path = format!("/proc/self/fd/{number}");
-    let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
-    rustix::io::write(&descriptor, bytes)?;
+    let wrong = |_| io::Error::from(rustix::io::Errno::BADF);
+    let number = c_int::try_from(number).map_err(wrong)?;
+    // SAFETY: a system call on a number and on memory that outlives it. Nothing is closed.
+    let written = unsafe { libc::write(number, bytes.as_ptr().cast(), bytes.len()) };
+    if written < 0 {
+        return Err(io::Error::last_os_error());
+    }
     Ok(())
 }
 

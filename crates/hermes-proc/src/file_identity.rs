@@ -17,7 +17,7 @@ pub fn with_files_of<T: Send>(
     if rustix::process::geteuid().as_raw() == uid {
         return Ok(work());
     }
-    let done = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let lent = std::thread::Builder::new().spawn_scoped(scope, || {
             take(uid, gid)?;
             Ok(work())
@@ -26,8 +26,7 @@ pub fn with_files_of<T: Send>(
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         }
-    });
-    done
+    })
 }
 
 /// Gives this thread, which ends with its work, the file rights of a user.

@@ -131,7 +131,7 @@ impl Context {
     #[must_use]
     pub fn in_home(&self, home: &Path) -> Self {
         let mut context = self.with_env(self.env.with(&vars::HERMES_HOME, home.as_os_str()));
-        home.clone_into(&mut context.location.home);
+        context.location = self.location.in_home(home);
         context
     }
 

@@ -28,6 +28,8 @@ pub enum EngineImage {
     DebianPython,
     /// A Debian that systemd boots, with systemd for its users.
     DebianSystemd,
+    /// A Debian with s6.
+    DebianS6,
     /// Starts with the init of s6-overlay; as far as an engine can see.
     S6,
     /// Its entry point prints the command it is given, and that is all.
@@ -45,6 +47,7 @@ impl EngineImage {
             Self::Debian => "hermes-test-debian:latest",
             Self::DebianPython => "hermes-test-debian-python:1",
             Self::DebianSystemd => "hermes-test-debian-systemd:1",
+            Self::DebianS6 => "hermes-test-debian-s6:1",
             Self::S6 => "hermes-test-s6:1",
             Self::Swallows => "hermes-test-swallows:1",
             Self::Dies => "hermes-test-dies:2",
@@ -87,6 +90,7 @@ impl EngineImage {
             Self::Debian => Some("procps"),
             Self::DebianPython => Some("procps,python3"),
             Self::DebianSystemd => Some("procps,systemd-sysv,dbus-user-session,libpam-systemd"),
+            Self::DebianS6 => Some("procps,s6"),
             Self::Shell | Self::WithoutBash | Self::S6 | Self::Swallows | Self::Dies => None,
         };
         if let Some(packages) = packages {

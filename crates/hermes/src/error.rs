@@ -75,6 +75,14 @@ impl CommandError {
         }
     }
 
+    /// A failure in the words that scripts know from the reference.
+    pub(crate) fn marked(message: impl Into<String>) -> Self {
+        Self {
+            prefix: "✗ ",
+            ..Self::user(message)
+        }
+    }
+
     /// A failure that has already been reported; only the exit code is left to say.
     pub(crate) fn silent() -> Self {
         Self::user(String::new())

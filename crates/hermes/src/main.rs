@@ -41,6 +41,8 @@ fn main() -> ExitCode {
         commands::internal::build_namespaces()
     } else if commands::internal::is_process_supervisor(&args) {
         commands::internal::supervise_process()
+    } else if commands::gateway::is_heartbeat(&args) {
+        commands::gateway::beat()
     } else if let Some(result) = container::run_role(&args, &env, printer) {
         result
     } else if let Err(error) = container::drop_root(&args, &env) {

@@ -251,6 +251,11 @@ fn a_pointer_to_nowhere_stops_all_but_the_commands_that_repair_it() {
     let error = run(&test, &["status"]).unwrap_err();
     assert!(matches!(error, SelectError::StickyName { .. }), "{error}");
     assert!(run(&test, &["profile"]).is_ok());
+    // A container boots all the same.
+    for verb in ["reconcile", "registrar"] {
+        assert!(run(&test, &["internal", verb]).is_ok(), "{verb}");
+    }
+    assert!(run(&test, &["internal", "log"]).is_err());
 }
 
 #[test]

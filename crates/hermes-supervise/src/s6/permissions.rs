@@ -1,6 +1,7 @@
 //! What the user of the gateways may do with the supervisors of a container: control them, and
 //! nothing else.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::manager::ManagerError;
@@ -21,7 +22,9 @@ pub fn prepare_scan_directory(path: &Path, owner: &Owner) -> Result<(), ManagerE
         hermes_fs::touch(&lock, 0o600)?;
     }
     if let Owner::Root(_) = owner {
-        hermes_fs::chown(path, 0, 0)?;
+        if hermes_fs::metadata(path)?.uid() != 0 {
+            hermes_fs::chown(path, 0, 0)?;
+        }
         hermes_fs::set_mode(path, 0o755)?;
         owner.share(&own, 0o710)?;
         owner.share(&control, 0o660)?;

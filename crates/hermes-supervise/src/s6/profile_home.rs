@@ -2,6 +2,7 @@
 //!
 //! All of this is done with the rights of the user that gateways run as, whoever asks.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_config::{Config, Environment, Sources};
@@ -31,20 +32,14 @@ pub(crate) struct HomeFacts {
 impl ProfileHome<'_> {
     /// Makes the home ready for its slot and reads what the slot depends on.
     pub(crate) fn prepare(&self) -> Result<HomeFacts, ManagerError> {
-        let home = self.location.profile_home(self.profile);
-        if !home.is_dir() {
-            return Err(ManagerError::NoProfile(self.profile.to_string()));
-        }
+        self.open()?;
         log_directory::prepare(&self.location.root, self.profile)?;
         self.read()
     }
 
     /// Reads what the slot depends on; changes nothing.
     pub(crate) fn read(&self) -> Result<HomeFacts, ManagerError> {
-        let home = self.location.profile_home(self.profile);
-        if !home.is_dir() {
-            return Err(ManagerError::NoProfile(self.profile.to_string()));
-        }
+        let home = self.open()?;
         let config = Config::load_read_only(&Sources::new(self.env, &home));
         let state = StateFile::of_home(&home).read().unwrap_or_default();
         let wanted = state.get("desired_state").and_then(|value| value.as_str());
@@ -52,5 +47,15 @@ impl ProfileHome<'_> {
             stop_limit: stop_limit(drain_timeout(&config)),
             is_wanted: wanted == Some(DesiredState::Running.name()),
         })
+    }
+
+    /// The home, which must be a directory that can be entered.
+    fn open(&self) -> Result<PathBuf, ManagerError> {
+        let home = self.location.profile_home(self.profile);
+        if !home.is_dir() {
+            return Err(ManagerError::NoProfile(self.profile.to_string()));
+        }
+        hermes_fs::Directory::open(&home)?;
+        Ok(home)
     }
 }

@@ -1,7 +1,7 @@
 //! Slots on the disk: built out of sight, with the directories that supervisors would otherwise make
 //! for root alone.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -47,11 +47,20 @@ impl Owner {
         }
     }
 
-    /// Gives the runtime user's group a part in something.
+    /// Gives the runtime user's group a part in something of root's.
     pub(super) fn share(&self, path: &Path, mode: u32) -> Result<(), ManagerError> {
-        if let Self::Root(account) = self {
-            hermes_fs::chown(path, 0, account.gid)?;
-        }
+        let mode = match self {
+            Self::Root(account) => match hermes_fs::chown(path, 0, account.gid) {
+                Ok(()) => mode,
+                // A root that may not give files away has nobody else in its container to keep out.
+                Err(error) if error.io_kind() == Some(ErrorKind::PermissionDenied) => {
+                    tracing::warn!(%error, "open to all users of this machine");
+                    mode | (mode >> 3 & 0o7)
+                }
+                Err(error) => return Err(error.into()),
+            },
+            Self::Caller => mode,
+        };
         // A change of the owner takes special bits away.
         hermes_fs::set_mode(path, mode)?;
         Ok(())

@@ -98,7 +98,7 @@ impl Slots {
     }
 
     /// Whether `s6-svscan` looks after the directory at this time.
-    pub(crate) fn is_scanned(&self) -> bool {
+    pub fn is_scanned(&self) -> bool {
         let control = self.path.join(".s6-svscan/control");
         hermes_fs::fifo_has_reader(&control).unwrap_or(false)
     }

@@ -45,7 +45,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     let name: LogName = args.name.parse()?;
     let query = query(args)?;
-    let dir = context.location.home.join("logs");
+    // What the boot of a container and its supervisors write is beside the logs of the default
+    // profile.
+    let home = match name {
+        LogName::Boot | LogName::GatewayProfile(_) => &context.location.root,
+        LogName::Agent | LogName::Errors | LogName::Gateway | LogName::Gui => {
+            &context.location.home
+        }
+    };
+    let dir = home.join("logs");
     let reader = LogReader::new(dir, name, &context.zone(), jiff::Timestamp::now());
     let header = format!(
         "--- {}{} (last {}) ---",

@@ -5,28 +5,20 @@ use std::process::ExitCode;
 
 use hermes_proc::stages::{bury_until, terminate_child};
 
-use super::Role;
 use super::scandir::{EXIT_CODE, WATCHER};
-use crate::error::Result;
 
 /// Exit code if nobody knows that of the main program.
 const UNKNOWN: u8 = 1;
 
-impl Role<'_> {
-    /// Ends the main program if it still runs, and gives its code.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "a role like the others, and this one has nobody left to tell of an error"
-    )]
-    pub(super) fn finish(&self) -> Result<ExitCode> {
-        if number::<u8>(EXIT_CODE).is_none()
-            && let Some(watcher) = number::<u32>(WATCHER)
-        {
-            terminate_child(watcher);
-            bury_until(watcher);
-        }
-        Ok(ExitCode::from(number(EXIT_CODE).unwrap_or(UNKNOWN)))
+/// Ends the main program if it still runs, and gives its code.
+pub(super) fn finish() -> ExitCode {
+    if number::<u8>(EXIT_CODE).is_none()
+        && let Some(watcher) = number::<u32>(WATCHER)
+    {
+        terminate_child(watcher);
+        bury_until(watcher);
     }
+    ExitCode::from(number(EXIT_CODE).unwrap_or(UNKNOWN))
 }
 
 fn number<T: std::str::FromStr>(path: &str) -> Option<T> {

@@ -59,7 +59,7 @@ pub(crate) fn run_role(
         "boot" => role.boot().map(|()| ExitCode::SUCCESS),
         "watch" => role.watch(rest),
         "main" => role.main_program(rest),
-        "finish" => role.finish(),
+        "finish" => Ok(end::finish()),
         "dashboard" => role.dashboard(),
         _ => return None,
     })

@@ -16,6 +16,7 @@ mod profiles;
 mod row;
 mod runtime;
 mod skill_needs;
+mod slots;
 mod subprocess;
 
 pub(crate) use fix::apply_fixes;
@@ -49,6 +50,7 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     hooks::check(context, report);
     profiles::check(context, report);
     gateway::check(context, report);
+    slots::check(context, report);
     api_server::check(context, report);
     std::mem::take(&mut report.rows)
 }

@@ -9,7 +9,11 @@ use crate::container::{Container, Volume, docker, json, run};
 /// The pid of a profile's gateway.
 fn pid(container: &Container, profile: &str) -> String {
     let status = container.must(&format!("hermes -p {profile} gateway status --json"));
-    json(&status)["pids"][0].to_string()
+    pid_in(&status)
+}
+
+fn pid_in(status: &str) -> String {
+    json(status)["pids"][0].to_string()
 }
 
 // check 31
@@ -40,7 +44,7 @@ fn gateway_as_the_command_is_supervised() {
     let killed = Instant::now();
     container.wait_until("a new gateway", || {
         let ran = container.exec("hermes gateway status --json");
-        ran.code == 0 && json(&ran.stdout)["pids"][0].to_string() != first
+        ran.code == 0 && pid_in(&ran.stdout) != first
     });
     assert!(
         killed.elapsed() < Duration::from_secs(6),

@@ -9,7 +9,14 @@
     reason = "tests look at machines from outside"
 )]
 
+mod container;
 mod machine;
+mod s6_abuse;
+mod s6_boot;
+mod s6_logs;
+mod s6_profiles;
+mod s6_run;
+mod s6_slots;
 mod systemd_system;
 mod systemd_units;
 mod systemd_user;

@@ -68,7 +68,8 @@ sections! {
         "trust_recent_files": flag(true).var("HERMES_MEDIA_TRUST_RECENT_FILES");
         /// Seconds for which a file counts as newly created.
         "trust_recent_files_seconds": int(600).var("HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS");
-        /// Whether the default gateway serves all profiles.
+        /// Whether the default gateway serves all profiles, as that of the Python runtime can: the slots of
+        /// the others stay down when a container boots.
         "multiplex_profiles": flag(false).var("GATEWAY_MULTIPLEX_PROFILES");
         /// Seconds a platform may take to connect.
         "platform_connect_timeout": whole(30);
@@ -99,7 +100,7 @@ sections! {
         "api_server.enabled": switch(false).unset().var("API_SERVER_ENABLED");
         /// Address it listens on.
         "api_server.extra.host": text("").unset().var("API_SERVER_HOST");
-        /// Port it listens on; 8642 if unset.
+        /// Port it listens on. If unset, 8642 for the default profile and `gateway_port` of `profile.yaml` for others.
         "api_server.extra.port": int(0).unset().var("API_SERVER_PORT");
         /// The key that its clients send; better kept in `.env` as `API_SERVER_KEY`.
         "api_server.extra.key": text("").unset().secret();

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_api::{ApiHost, ApiServer, ApiSettings};
+use hermes_api::{ApiHost, ApiServer, ApiSettings, BindError};
 use hermes_gateway::{HostedService, ServiceError, ServiceHost};
-use hermes_proc::{Wake, wait_for_any};
+use hermes_home::gateway_pid;
+use hermes_home::profiles::{assign_gateway_ports, names};
+use hermes_proc::{Wake, listener_on, wait_for_any};
 
 /// The gateway wakes whoever waits; this is for a wake that was lost.
 const FALLBACK: Duration = Duration::from_mins(1);
@@ -38,6 +40,7 @@ impl HostedService for ApiService {
 
 /// Answers requests until the settings of the server change or the gateway stops.
 fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceError> {
+    keep_port(&host.context());
     // Conversations of the server do not look for them each time.
     hermes_telemetry::best_effort("copy the bundled skills", || {
         hermes_skills::bundled::sync_if_needed(&host.context().location.home)
@@ -45,7 +48,13 @@ fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceEr
     let server = match ApiServer::bind(settings.clone(), Arc::new(Host(Arc::clone(host)))) {
         Ok(server) => server,
         Err(error) => {
-            wait_for_settings(host, &format!("{}: {error}", error.code()));
+            let holder = match &error {
+                BindError::PortInUse { port, .. } => holder(&host.context(), *port),
+                BindError::Failed { .. } => None,
+            };
+            let holder = holder.map(|pid| format!(" (PID {pid} has it)"));
+            let holder = holder.unwrap_or_default();
+            wait_for_settings(host, &format!("{}: {error}{holder}", error.code()));
             return Ok(());
         }
     };
@@ -69,6 +78,37 @@ fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceEr
     });
     host.set_active(0);
     Ok(served?)
+}
+
+/// The port of a named profile stays what it is now, whatever profiles come later.
+fn keep_port(context: &hermes_runtime::Context) {
+    let Some(profile) = context.location.profile_name() else {
+        return;
+    };
+    if let Err(error) = assign_gateway_ports(&context.location, &[profile]) {
+        tracing::warn!(target: "hermes_api", %error, "the port of the API server could not be stored");
+    }
+}
+
+/// The process that has a port, if it can be seen: one that shows its sockets, or the gateway of another
+/// profile, which hides them but whose settings say so.
+fn holder(context: &hermes_runtime::Context, port: u16) -> Option<u32> {
+    let of_profile = || {
+        let profiles = names(&context.location).ok()?;
+        let homes = profiles
+            .iter()
+            .map(|name| context.location.profile_home(name));
+        homes
+            .filter(|home| *home != context.location.home)
+            .filter_map(|home| {
+                let pid = gateway_pid(&home)?;
+                let settings = ApiSettings::resolve(&context.in_home(&home));
+                let theirs = settings.ok().flatten()?.port;
+                (theirs == port).then_some(pid)
+            })
+            .next()
+    };
+    listener_on(port).or_else(of_profile)
 }
 
 /// Whether the server has to listen anew.

@@ -4,7 +4,7 @@ use hermes_supervise::{Definition, DesiredState, StateFile, Systemd};
 
 use super::service::{GatewayService, ScopeArgs, caller, failure};
 use super::supervised::{Before, await_started};
-use super::{named, started};
+use super::{named, slot, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -38,6 +38,9 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_to_agents("installing a service")?;
+    if slot::of_context(context).is_some() {
+        return slot::explain(context, "installed");
+    }
     let run_as = args.run_as_user.as_deref();
     let Some(service) = GatewayService::find(context, args.scope.system, run_as)? else {
         return Err(
@@ -119,6 +122,9 @@ pub(crate) struct UninstallArgs {
 
 pub(super) fn uninstall(args: &UninstallArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("removing a service")?;
+    if slot::of_context(context).is_some() {
+        return slot::explain(context, "uninstalled");
+    }
     let Some(service) = GatewayService::installed(context, args.scope.system)? else {
         let name = context.location.profile_label();
         return context.line(format!(

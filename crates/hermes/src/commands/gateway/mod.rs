@@ -1,13 +1,17 @@
 //! `hermes gateway`: the process that serves a profile day and night.
 
+mod all_slots;
 mod api_service;
+pub(crate) mod caller;
 mod detached;
+mod heartbeat;
 mod install;
 mod list;
 mod migrate_legacy;
 mod restart;
 mod run;
 pub(crate) mod service;
+pub(crate) mod slot;
 mod start;
 mod status;
 mod stop;
@@ -15,6 +19,7 @@ mod supervised;
 
 use std::process::ExitCode;
 
+pub(crate) use self::heartbeat::{beat, is_heartbeat};
 use self::service::{GatewayService, ScopeArgs};
 use crate::context::Context;
 use crate::error::Result;

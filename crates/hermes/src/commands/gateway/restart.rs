@@ -6,18 +6,27 @@ use std::time::Duration;
 use hermes_home::gateway_pid;
 use hermes_home::profiles::stop_gateway;
 use hermes_proc::{ProcessHandle, identity_of};
-use hermes_supervise::{DesiredState, StateFile};
+use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use serde_json::Value;
 
+use super::all_slots::restart_all;
 use super::service::GatewayService;
+use super::slot::{self, drain, slot_failure};
 use super::stop::{grace, stop_everything};
-use super::supervised::{Before, await_started};
+use super::supervised::{Before, SLOT_LIMIT, await_started, await_started_within};
 use super::{StartArgs, detached, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting a gateway")?;
+    if let Some(s6) = slot::of_context(context) {
+        return if args.all {
+            restart_all(context, &s6)
+        } else {
+            restart_slot(context, &s6)
+        };
+    }
     if args.all {
         stop_everything(context)?;
     }
@@ -62,6 +71,30 @@ fn restart_service(context: &Context, service: &GatewayService) -> Result<()> {
     }
     service.start()?;
     started(context, done, await_started(&before)?)
+}
+
+fn restart_slot(context: &Context, s6: &S6) -> Result<()> {
+    let status = s6.status().map_err(|error| slot_failure(&error))?;
+    let home = &context.location.home;
+    let before = Before::of_home(home);
+    if let Some(pid) = before.running() {
+        refuse_if_broken(context, pid)?;
+    }
+    StateFile::of_home(home).want(DesiredState::Running)?;
+    let done = if status.is_up {
+        let limit = grace(context);
+        let drained = status.pid == before.running() && drain(s6, status.pid, limit)?;
+        if !drained {
+            s6.restart().map_err(|error| slot_failure(&error))?;
+        }
+        "Restarted"
+    } else {
+        "Started"
+    };
+    // For one that was down, and for one that is about to be started again all the same.
+    s6.start().map_err(|error| slot_failure(&error))?;
+    let pid = await_started_within(&before, SLOT_LIMIT)?;
+    started(context, done, pid)
 }
 
 /// The next gateway could not start, and this one still serves.

@@ -1,19 +1,27 @@
 //! `hermes gateway run`: the gateway itself, in the foreground.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use hermes_config::vars;
 use hermes_gateway::{
     BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
     MemoryLog, SettingsWatch, StartError, Sweeps,
 };
+use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use hermes_telemetry::{Level, LogMode};
 
 use super::api_service::ApiService;
+use super::heartbeat::become_heartbeat;
+use super::named;
 use super::service::GatewayService;
+use super::slot::{self, slot_failure, store_port};
 use crate::commands::chat::settle_hooks;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+
+/// How long a gateway that may not start keeps its slot busy: s6 would try again every second.
+const REFUSED_PAUSE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default, clap::Args)]
 #[expect(
@@ -39,7 +47,7 @@ pub(crate) struct Args {
     /// Number of the descriptor on which a newline says that the gateway is ready, as for s6
     #[arg(long, value_name = "N")]
     ready_fd: Option<u32>,
-    /// No supervisor starts the gateway again, whatever the environment says
+    /// Run here, whatever supervises this machine: no supervisor starts the gateway again
     #[arg(long, conflicts_with = "external_supervisor")]
     no_supervise: bool,
     /// Accept hooks of config.yaml that nobody has seen
@@ -50,9 +58,14 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     hermes_proc::share_memory_pools();
     context.refuse_to_agents("starting a gateway")?;
+    let is_left_out = args.no_supervise || args.external_supervisor;
+    if let Some(s6) = left_to_s6(context, is_left_out) {
+        return run_supervised(context, &s6);
+    }
     let options = GatewayOptions {
         replace: args.replace,
         force: args.force,
+        takes_over: context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD),
         is_supervised: args.external_supervisor || (!args.no_supervise && is_supervised(context)),
         ready_descriptor: args.ready_fd,
     };
@@ -61,7 +74,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let gateway = match Gateway::prepare(context, options) {
         Ok(gateway) => gateway,
-        Err(error) => return Ok(refused(context, &error)),
+        Err(error) => {
+            let code = refused(context, &error);
+            if context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD) {
+                std::thread::sleep(REFUSED_PAUSE);
+            }
+            return Ok(code);
+        }
     };
     context.ensure_home()?;
     settle_hooks(context, args.accept_hooks)?;
@@ -92,6 +111,41 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         Err(error) => Ok(refused(context, &error)),
     }
+}
+
+/// Whether `gateway run` is left to s6.
+fn left_to_s6(context: &Context, no_supervise: bool) -> Option<S6> {
+    let env = &context.env;
+    if no_supervise
+        || env.flag(&vars::HERMES_GATEWAY_NO_SUPERVISE)
+        || env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD)
+    {
+        return None;
+    }
+    slot::of_context(context)
+}
+
+/// `gateway run` where s6 supervises: starts the slot, and lives as long as the container should.
+fn run_supervised(context: &Context, s6: &S6) -> Result<ExitCode> {
+    context.ensure_home()?;
+    StateFile::of_home(&context.location.home).want(DesiredState::Running)?;
+    store_port(context, s6)?;
+    s6.start().map_err(|error| slot_failure(&error))?;
+    let profile = context.profile_flag();
+    context.note(format!(
+        "{} runs under s6 supervision: it is started again when it ends. This process keeps the \
+         container alive; `hermes {profile}logs gateways/{}` shows the output of the gateway, and \
+         --no-supervise runs it here instead.",
+        capitalised(&named(context)),
+        s6.profile(),
+    ))?;
+    Err(become_heartbeat(context))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// A service that runs, or is about to run again, and a gateway beside it would fight for the home.

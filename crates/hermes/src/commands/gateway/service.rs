@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use hermes_config::vars;
 use hermes_home::{GatewayMarker, gateway_pid};
-use hermes_proc::{SpawnClass, identity_of};
+use hermes_proc::identity_of;
 use hermes_supervise::{
     Account, Caller, Definition, GatewayDefinition, Launchd, ManagerError, ServiceManager, Systemd,
     SystemdScope,
 };
 
+use super::caller::caller;
+use super::slot;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -38,6 +40,9 @@ impl GatewayService {
         system: bool,
         run_as: Option<&str>,
     ) -> Result<Option<Self>> {
+        if let Some(s6) = slot::of_context(context) {
+            return Ok(Some(Self::own(context, Box::new(s6))));
+        }
         let caller = caller(context);
         if cfg!(target_os = "macos") {
             let gateway = definition(context, &context.location)?;
@@ -58,8 +63,12 @@ impl GatewayService {
         Ok(systemd.map(|manager| Self::own(context, Box::new(manager))))
     }
 
-    /// The service that is installed, if one is: that of the account, or the only one there is.
+    /// The service that is installed, if one is: that of the account, or the only one there is. Under
+    /// s6 every profile has one, even if its slot is still to be made.
     pub(crate) fn installed(context: &Context, system: bool) -> Result<Option<Self>> {
+        if let Some(s6) = slot::of_context(context) {
+            return Ok(Some(Self::own(context, Box::new(s6))));
+        }
         // A home that cannot be a service's has none.
         let Ok(gateway) = definition(context, &context.location) else {
             return Ok(None);
@@ -160,7 +169,7 @@ impl GatewayService {
 }
 
 /// What a manager's error means for the command.
-pub(super) fn failure(error: ManagerError) -> CommandError {
+pub(crate) fn failure(error: ManagerError) -> CommandError {
     let message = CommandError::user(error.to_string());
     match error.hint() {
         Some(hint) => message.hint(hint),
@@ -194,20 +203,4 @@ fn account(context: &Context, run_as: Option<&str>) -> Result<Account> {
     };
     Account::named(name, &context.system.file_system_root)
         .ok_or_else(|| CommandError::user(format!("there is no account '{name}' on this machine")))
-}
-
-/// Who asks a manager, and on which machine.
-pub(crate) fn caller(context: &Context) -> Caller {
-    let environment = context.environment();
-    let plan = hermes_proc::EnvPlan::build(&environment.request(SpawnClass::Helper));
-    let home = environment.policy().child_home.real_home().to_owned();
-    let mut variables: Vec<_> = plan.into_variables().into_iter().collect();
-    variables.push(("HOME".into(), home.clone().into()));
-    Caller {
-        variables,
-        uid: context.system.uid,
-        home,
-        file_system_root: context.system.file_system_root.clone(),
-        is_container: hermes_home::is_container(&context.env, &context.system),
-    }
 }

@@ -68,6 +68,7 @@ struct ServiceRow {
     label: &'static str,
     scope: &'static str,
     file: PathBuf,
+    is_installed: bool,
     is_outdated: bool,
     is_active: bool,
 }
@@ -75,18 +76,20 @@ struct ServiceRow {
 impl ServiceRow {
     fn of(service: &GatewayService) -> Self {
         let manager = service.manager();
+        let definition = manager.definition();
         Self {
             label: manager.label(),
             scope: manager.scope(),
             file: manager.file().to_owned(),
-            is_outdated: manager.definition() == Definition::Outdated,
+            is_installed: definition != Definition::Absent,
+            is_outdated: definition == Definition::Outdated,
             is_active: service.is_active(),
         }
     }
 
     /// Whether a gateway runs that is not the service's.
     fn is_mismatched(&self, own: &GatewayRow) -> bool {
-        own.pid.is_some() && !self.is_active
+        self.is_installed && own.pid.is_some() && !self.is_active
     }
 }
 
@@ -117,10 +120,12 @@ fn page(
             } else {
                 ""
             };
-            page.row(
-                "Service",
-                &format!("{}{outdated}", context.display(&service.file)),
-            );
+            let file = if service.is_installed {
+                context.display(&service.file)
+            } else {
+                "none yet; `hermes gateway start` registers it".to_owned()
+            };
+            page.row("Service", &format!("{file}{outdated}"));
             if service.is_mismatched(own) {
                 page.row("", "⚠ the process runs outside the service");
             }
@@ -181,7 +186,7 @@ fn record(
     let mut record = json!({
         "profile": own.name,
         "manager": service.map_or_else(|| manager(context), |service| service.label),
-        "service_installed": service.is_some(),
+        "service_installed": service.is_some_and(|service| service.is_installed),
         "service_running": service.is_some_and(|service| service.is_active),
         "service_scope": service.map(|service| service.scope),
         "running": own.pid.is_some(),

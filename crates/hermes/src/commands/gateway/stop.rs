@@ -6,10 +6,12 @@ use std::time::Duration;
 use hermes_home::gateway_pid;
 use hermes_home::profiles::{StoppedProcess, stop_gateway, stop_other_gateways};
 use hermes_proc::Stopped;
-use hermes_supervise::{DesiredState, StateFile};
+use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 
+use super::all_slots::stop_all;
 use super::named;
 use super::service::{GatewayService, ScopeArgs};
+use super::slot::{self, announce_stop, slot_failure};
 use crate::context::Context;
 use crate::error::Result;
 use crate::gateways::homes;
@@ -27,6 +29,13 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if let Some(s6) = slot::of_context(context) {
+        return if args.all {
+            stop_all(context, &s6).map(|()| ExitCode::SUCCESS)
+        } else {
+            stop_slot(context, &s6)
+        };
+    }
     if args.all {
         let stopped = stop_everything(context)?;
         if stopped == 0 {
@@ -68,6 +77,32 @@ fn stop_service(context: &Context, service: &GatewayService) -> Result<ExitCode>
         let pid = pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         context.line(format!("✓ Stopped the service of {}{pid}", named(context)))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stop_slot(context: &Context, s6: &S6) -> Result<ExitCode> {
+    let home = &context.location.home;
+    let pid = gateway_pid(home);
+    if !s6.slots().has(s6.profile()) && pid.is_none() {
+        // Says that there is none.
+        s6.status().map_err(|error| slot_failure(&error))?;
+    }
+    StateFile::of_home(home).want(DesiredState::Stopped)?;
+    let is_active = s6.is_active().map_err(|error| slot_failure(&error))?;
+    if s6.slots().has(s6.profile()) {
+        announce_stop(home)?;
+        s6.stop().map_err(|error| slot_failure(&error))?;
+    }
+    // What still runs is not the slot's.
+    if let Some(stopped) = stop_gateway(home, grace(context))? {
+        report(context, &named(context), stopped)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !is_active && pid.is_none() {
+        return not_running(context);
+    }
+    let pid = pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
+    context.line(format!("✓ Stopped {}{pid}", named(context)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,6 +13,9 @@ use crate::error::{CommandError, Result};
 /// How often a new gateway is looked for: nothing tells before it has claimed the home.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// How long the gateway of a slot may take to run.
+pub(super) const SLOT_LIMIT: Duration = Duration::from_secs(30);
+
 /// What a home says before a start, so that it is not taken for what the start brings about.
 pub(super) struct Before<'a> {
     home: &'a Path,
@@ -38,12 +41,17 @@ impl<'a> Before<'a> {
 
 /// Waits until a gateway runs that did not run before; its pid.
 pub(super) fn await_started(before: &Before<'_>) -> Result<u32> {
+    await_started_within(before, START_LIMIT)
+}
+
+/// The same, giving up after some time.
+pub(super) fn await_started_within(before: &Before<'_>, limit: Duration) -> Result<u32> {
     let home = before.home;
-    let deadline = Instant::now() + START_LIMIT;
+    let deadline = Instant::now() + limit;
     loop {
         let next = gateway_pid(home).filter(|pid| Some(*pid) != before.running);
         if let Some(pid) = next
-            && let Waited::Running = wait_until_running(home, pid, START_LIMIT)?
+            && let Waited::Running = wait_until_running(home, pid, limit)?
         {
             return Ok(pid);
         }

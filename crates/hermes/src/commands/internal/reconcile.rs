@@ -1,10 +1,17 @@
 //! `hermes internal reconcile`: slots for all profiles.
 
-use hermes_supervise::{BootAction, MainCommand, Reconcile};
+use hermes_supervise::{
+    BootAction, Caller, MainCommand, Owner, Reconcile, Slots, prepare_scan_directory,
+    prepare_static_service,
+};
 
-use crate::commands::gateway::service::caller;
+use crate::commands::gateway::caller::caller;
+use crate::commands::gateway::service::failure;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+
+/// Services of the image that its user may control.
+const STATIC_SERVICES: [&str; 2] = ["main-hermes", "dashboard"];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -15,9 +22,13 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting gateways")?;
+    let caller = caller(context);
+    if !args.dry_run {
+        prepare(&caller, context)?;
+    }
     let command = MainCommand::of_container();
     let done = Reconcile {
-        caller: &caller(context),
+        caller: &caller,
         location: &context.location,
         env: &context.env,
         program: &context.program.path,
@@ -35,4 +46,21 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         action == BootAction::Skipped && error.is_some()
     };
     CommandError::silent_unless(!done.rows.iter().any(|row| failed(row.action, &row.error)))
+}
+
+/// Before `s6-svscan` starts, its directory is made ready, and the services of the image in it.
+fn prepare(caller: &Caller, context: &Context) -> Result<()> {
+    let slots = Slots::new(caller, &context.env);
+    if slots.is_scanned() {
+        return Ok(());
+    }
+    let owner = Owner::of(caller);
+    prepare_scan_directory(slots.path(), &owner).map_err(failure)?;
+    for name in STATIC_SERVICES {
+        let service = slots.path().join(name);
+        if service.is_dir() {
+            prepare_static_service(&service, &owner).map_err(failure)?;
+        }
+    }
+    Ok(())
 }

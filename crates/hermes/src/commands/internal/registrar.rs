@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hermes_supervise::{Readiness, Registrar};
 
-use crate::commands::gateway::service::caller;
+use crate::commands::gateway::caller::caller;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 

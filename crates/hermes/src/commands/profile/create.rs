@@ -11,6 +11,7 @@ use hermes_providers::builtin;
 use super::alias_step;
 use super::inherit::{FirstSettings, ModelArgs};
 
+use crate::commands::gateway::slot;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{counted, one_line};
@@ -98,6 +99,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if !args.no_skills && !args.clone_all {
         sync_skills(&profile.home, context)?;
     }
+    slot::register_or_warn(context, &name)?;
     if !args.no_alias {
         alias_step::write_or_warn(context, &name)?;
     }

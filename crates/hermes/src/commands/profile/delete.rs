@@ -3,6 +3,7 @@
 use hermes_home::ProfileName;
 use hermes_home::profiles::{DeletePlan, apply_delete, plan_delete};
 
+use crate::commands::gateway::slot;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::ask_line;
@@ -26,6 +27,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         if typed.as_deref() != Some(name.as_str()) {
             return Err(CommandError::cancelled());
         }
+    }
+    // First: s6 would start the gateway again that is stopped next.
+    if slot::unregister(context, &name)? {
+        context.line("✓ Stopped and removed its service slot")?;
     }
     let report = apply_delete(&context.location, &plan)?;
     if let Some(gateway) = &report.gateway {

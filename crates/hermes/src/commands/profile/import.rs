@@ -6,6 +6,7 @@ use hermes_home::ProfileName;
 use hermes_home::archive::{ImportLimits, ImportRequest, unpack_profile};
 
 use super::alias_step;
+use crate::commands::gateway::slot;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -49,6 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         "✓ Imported profile '{name}' at {}",
         context.display(&home)
     ))?;
+    slot::register_or_warn(context, &name)?;
     alias_step::write_or_warn(context, &name)?;
     Ok(())
 }

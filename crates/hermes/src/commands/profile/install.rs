@@ -4,6 +4,7 @@ use hermes_home::profiles::{InstallTools, apply_install, plan_install};
 use hermes_proc::EnvPlan;
 
 use super::alias_step;
+use crate::commands::gateway::slot;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::confirm;
@@ -60,6 +61,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         plan.name,
         context.display(&profile.home)
     ))?;
+    slot::register_or_warn(context, &plan.name)?;
     if args.alias {
         alias_step::write_or_warn(context, &plan.name)?;
     }

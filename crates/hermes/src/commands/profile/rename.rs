@@ -4,6 +4,7 @@ use hermes_home::ProfileName;
 use hermes_home::profiles::rename;
 
 use super::alias_step;
+use crate::commands::gateway::slot;
 use crate::context::Context;
 use crate::error::Result;
 
@@ -21,9 +22,21 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let old = ProfileName::parse(&args.old)?;
     let new = ProfileName::parse_new(&args.new)?;
     let program = alias_step::program()?;
-    let report = alias_step::with_rules(context, |rules| {
+    // A rename that is refused stops nothing.
+    let taken = hermes_fs::exists_no_follow(&context.location.profile_home(&new));
+    let had_slot = !taken && slot::unregister(context, &old)?;
+    let renamed = alias_step::with_rules(context, |rules| {
         rename(&context.location, &old, &new, &program, rules)
-    })?;
+    });
+    let report = match renamed {
+        Ok(report) => report,
+        Err(error) => {
+            if had_slot {
+                slot::register_or_warn(context, &old)?;
+            }
+            return Err(error.into());
+        }
+    };
     if let Some(gateway) = &report.gateway {
         context.line(format!(
             "✓ Stopped its gateway (PID {}); start it again when ready",
@@ -33,6 +46,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     for process in &report.processes {
         context.line(format!("✓ Stopped process {}", process.pid))?;
     }
+    slot::register_or_warn(context, &new)?;
     for moved in &report.aliases {
         match &moved.new {
             Ok(alias) => context.line(format!("✓ Command {} → hermes -p {new}", alias.name))?,
