@@ -184,3 +184,19 @@ fn no_root_through_the_supervisor() {
         ""
     );
 }
+
+#[test]
+fn programs_of_the_volume_are_not_run_by_root() {
+    let container = Container::boot(&[], &["sleep", "infinity"]);
+    container.must(
+        "mkdir -p .local/bin && cd .local/bin && \
+         for name in sleep cat kill id ls s6-svscanctl s6-envdir s6-setuidgid s6-log; do \
+           printf '#!/bin/sh\\n/usr/bin/id -u >> /opt/data/ran-as\\nexit 0\\n' > $name; chmod 755 $name; \
+         done",
+    );
+    container.restart();
+    container.wait_until_ready(2);
+    container.as_root("ls >/dev/null; cat /dev/null");
+    let ran = container.must("/bin/cat /opt/data/ran-as 2>/dev/null || true");
+    assert_eq!(ran, "");
+}
