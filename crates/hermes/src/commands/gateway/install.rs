@@ -2,7 +2,8 @@
 
 use hermes_supervise::{Definition, DesiredState, StateFile, Systemd};
 
-use super::service::{GatewayService, ScopeArgs, caller, failure};
+use super::caller::caller;
+use super::service::{GatewayService, ScopeArgs, failure};
 use super::supervised::{Before, await_started};
 use super::{named, slot, started};
 use crate::context::Context;

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use hermes_supervise::{ManagerError, ServiceManager as _, Systemd};
 
-use super::service::{caller, failure};
+use super::caller::caller;
+use super::service::failure;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{counted, must_confirm};
