@@ -22,7 +22,8 @@ pub fn append(root: &Path, lines: &[String]) -> hermes_fs::Result<()> {
     }
     let path = root.join("logs").join(NAME);
     let mut file = hermes_fs::open_append(&path, 0o600)?;
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut text = lines.join("\n");
+    text.push('\n');
     file.write_all(text.as_bytes())
         .map_err(hermes_fs::Error::io("write", &path))
 }

@@ -330,7 +330,7 @@ fn skipped(profile: &str, error: Option<&ManagerError>) -> ReconcileRow {
         profile: profile.to_owned(),
         prior_state: None,
         action: BootAction::Skipped,
-        error: error.map(|error| one_line(error)),
+        error: error.map(one_line),
         at: now(),
     }
 }
