@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_config::vars;
 use hermes_gateway::{
     BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
-    MemoryLog, SettingsWatch, StartError, Sweeps,
+    MemoryLog, Replaced, SettingsWatch, StartError, Sweeps,
 };
 use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use hermes_telemetry::{Level, LogMode};
@@ -15,9 +15,10 @@ use super::api_service::ApiService;
 use super::heartbeat::become_heartbeat;
 use super::named;
 use super::service::GatewayService;
-use super::slot::{self, slot_failure, store_port};
+use super::slot::{slot_failure, store_port};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::own_slot;
 
 /// How long a gateway that may not start keeps its slot busy: s6 would try again every second.
 const REFUSED_PAUSE: Duration = Duration::from_secs(10);
@@ -61,10 +62,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(s6) = left_to_s6(context, is_left_out) {
         return run_supervised(context, &s6);
     }
+    let is_in_slot = context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD);
+    let replaces = match (args.replace, is_in_slot) {
+        (true, _) => Replaced::Anybody,
+        (false, true) => Replaced::Unsupervised,
+        (false, false) => Replaced::Nobody,
+    };
     let options = GatewayOptions {
-        replace: args.replace,
+        replaces,
         force: args.force,
-        takes_over: context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD),
         is_supervised: args.external_supervisor || (!args.no_supervise && is_supervised(context)),
         ready_descriptor: args.ready_fd,
     };
@@ -75,7 +81,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Ok(gateway) => gateway,
         Err(error) => {
             let code = refused(context, &error);
-            if context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD) {
+            if is_in_slot {
                 std::thread::sleep(REFUSED_PAUSE);
             }
             return Ok(code);
@@ -120,7 +126,7 @@ fn left_to_s6(context: &Context, no_supervise: bool) -> Option<S6> {
     {
         return None;
     }
-    slot::of_context(context)
+    own_slot(context)
 }
 
 /// `gateway run` where s6 supervises: starts the slot, and lives as long as the container should.
