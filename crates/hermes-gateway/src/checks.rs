@@ -12,7 +12,7 @@ use hermes_supervise::StateFile;
 use serde_json::Value;
 
 use crate::error::StartError;
-use crate::options::GatewayOptions;
+use crate::options::{GatewayOptions, Replaced};
 
 /// Where the container image has the program.
 const IMAGE_TREE: &str = "opt/hermes";
@@ -29,11 +29,19 @@ pub(crate) fn check(context: &Context, options: &GatewayOptions) -> Result<(), S
     }
     let home = &context.location.home;
     match gateway_pid(home).filter(|pid| *pid != std::process::id()) {
-        Some(pid) if options.replace || (options.takes_over && !is_supervised(home, pid)) => {
+        Some(pid) if may_replace(options.replaces, home, pid) => {
             replace(home, pid, drain_timeout(context))
         }
         Some(pid) => Err(StartError::AlreadyRunning { pid }),
         None => Ok(()),
+    }
+}
+
+fn may_replace(replaces: Replaced, home: &Path, pid: u32) -> bool {
+    match replaces {
+        Replaced::Nobody => false,
+        Replaced::Unsupervised => !is_supervised(home, pid),
+        Replaced::Anybody => true,
     }
 }
 

@@ -26,7 +26,7 @@ pub use dispatch_loop::{DispatchLoop, DispatchObserver, Steering, described_limi
 pub use error::StartError;
 pub use gateway::Gateway;
 pub use live_context::LiveContext;
-pub use options::{Ended, GatewayOptions};
+pub use options::{Ended, GatewayOptions, Replaced};
 pub use service::{HostedService, ServiceError, ServiceHost};
 pub use services::{
     BoardDispatcher, BoardNotifier, CronScheduler, MemoryLog, SettingsWatch, Sweeps,

@@ -14,6 +14,7 @@ mod doctor;
 mod error;
 mod facts;
 mod gateways;
+mod machine;
 mod recovery;
 mod reference_docs;
 mod sandbox_view;

@@ -8,7 +8,6 @@ use hermes_home::{Location, ProfileName};
 
 use crate::definition::text;
 use crate::manager::{Caller, Definition, ManagerError, ServiceManager};
-use crate::s6::presence::is_s6;
 use crate::s6::profile_home::{HomeFacts, ProfileHome};
 use crate::s6::registrar_client::RegistrarClient;
 use crate::s6::request::{Request, Verb};
@@ -34,11 +33,6 @@ pub struct S6 {
 }
 
 impl S6 {
-    /// Whether s6 looks after this machine.
-    pub fn is_manager(caller: &Caller) -> bool {
-        is_s6(&caller.file_system_root)
-    }
-
     /// The slot of a profile of this installation, be there one or not.
     pub fn new(
         caller: &Caller,

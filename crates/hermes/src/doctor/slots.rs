@@ -3,15 +3,15 @@
 use hermes_supervise::{ManagerError, S6, SlotStatus};
 
 use super::row::Report;
-use crate::commands::gateway::slot;
 use crate::context::Context;
 use crate::gateways::homes;
+use crate::machine::slot_of_profile;
 
 const ROW: &str = "s6";
 
 pub(super) fn check(context: &Context, report: &mut Report) {
     let default = hermes_home::ProfileName::default_profile();
-    let Some(s6) = slot::of_profile(context, &default) else {
+    let Some(s6) = slot_of_profile(context, &default) else {
         return;
     };
     report.section = "s6 Supervision";

@@ -8,6 +8,7 @@ use super::supervised::{Before, await_started};
 use super::{named, slot, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::own_slot;
 
 #[derive(Debug, clap::Args)]
 #[expect(
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_to_agents("installing a service")?;
-    if slot::of_context(context).is_some() {
+    if own_slot(context).is_some() {
         return slot::explain(context, "installed");
     }
     let run_as = args.run_as_user.as_deref();
@@ -123,7 +124,7 @@ pub(crate) struct UninstallArgs {
 
 pub(super) fn uninstall(args: &UninstallArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("removing a service")?;
-    if slot::of_context(context).is_some() {
+    if own_slot(context).is_some() {
         return slot::explain(context, "uninstalled");
     }
     let Some(service) = GatewayService::installed(context, args.scope.system)? else {

@@ -2,7 +2,6 @@
 
 mod all_slots;
 mod api_service;
-pub(crate) mod caller;
 mod detached;
 mod heartbeat;
 mod install;

@@ -11,16 +11,17 @@ use serde_json::Value;
 
 use super::all_slots::restart_all;
 use super::service::GatewayService;
-use super::slot::{self, drain, slot_failure};
+use super::slot::{drain, slot_failure};
 use super::stop::{grace, stop_everything};
 use super::supervised::{Before, SLOT_LIMIT, await_started, await_started_within};
 use super::{StartArgs, detached, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::own_slot;
 
 pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting a gateway")?;
-    if let Some(s6) = slot::of_context(context) {
+    if let Some(s6) = own_slot(context) {
         return if args.all {
             restart_all(context, &s6)
         } else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_config::vars;
 use hermes_gateway::{
     BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
-    MemoryLog, SettingsWatch, StartError, Sweeps,
+    MemoryLog, Replaced, SettingsWatch, StartError, Sweeps,
 };
 use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use hermes_telemetry::{Level, LogMode};
@@ -15,10 +15,11 @@ use super::api_service::ApiService;
 use super::heartbeat::become_heartbeat;
 use super::named;
 use super::service::GatewayService;
-use super::slot::{self, slot_failure, store_port};
+use super::slot::{slot_failure, store_port};
 use crate::commands::chat::settle_hooks;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::own_slot;
 
 /// How long a gateway that may not start keeps its slot busy: s6 would try again every second.
 const REFUSED_PAUSE: Duration = Duration::from_secs(10);
@@ -62,10 +63,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(s6) = left_to_s6(context, is_left_out) {
         return run_supervised(context, &s6);
     }
+    let is_in_slot = context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD);
+    let replaces = match (args.replace, is_in_slot) {
+        (true, _) => Replaced::Anybody,
+        (false, true) => Replaced::Unsupervised,
+        (false, false) => Replaced::Nobody,
+    };
     let options = GatewayOptions {
-        replace: args.replace,
+        replaces,
         force: args.force,
-        takes_over: context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD),
         is_supervised: args.external_supervisor || (!args.no_supervise && is_supervised(context)),
         ready_descriptor: args.ready_fd,
     };
@@ -76,7 +82,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Ok(gateway) => gateway,
         Err(error) => {
             let code = refused(context, &error);
-            if context.env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD) {
+            if is_in_slot {
                 std::thread::sleep(REFUSED_PAUSE);
             }
             return Ok(code);
@@ -122,7 +128,7 @@ fn left_to_s6(context: &Context, no_supervise: bool) -> Option<S6> {
     {
         return None;
     }
-    slot::of_context(context)
+    own_slot(context)
 }
 
 /// `gateway run` where s6 supervises: starts the slot, and lives as long as the container should.

@@ -11,10 +11,9 @@ use hermes_supervise::{
     SystemdScope,
 };
 
-use super::caller::caller;
-use super::slot;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::{caller, own_slot};
 
 /// Which service of a gateway is meant.
 #[derive(Debug, Default, clap::Args)]
@@ -40,7 +39,7 @@ impl GatewayService {
         system: bool,
         run_as: Option<&str>,
     ) -> Result<Option<Self>> {
-        if let Some(s6) = slot::of_context(context) {
+        if let Some(s6) = own_slot(context) {
             return Ok(Some(Self::own(context, Box::new(s6))));
         }
         let caller = caller(context);
@@ -66,7 +65,7 @@ impl GatewayService {
     /// The service that is installed, if one is: that of the account, or the only one there is. Under
     /// s6 every profile has one, even if its slot is still to be made.
     pub(crate) fn installed(context: &Context, system: bool) -> Result<Option<Self>> {
-        if let Some(s6) = slot::of_context(context) {
+        if let Some(s6) = own_slot(context) {
             return Ok(Some(Self::own(context, Box::new(s6))));
         }
         // A home that cannot be a service's has none.

@@ -8,30 +8,9 @@ use hermes_home::{GatewayMarker, ProfileName, gateway_pid};
 use hermes_proc::{ProcessHandle, identity_of};
 use hermes_supervise::{ManagerError, S6};
 
-use super::caller::caller;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-
-/// The slot of the profile in use, where s6 looks after the machine.
-pub(crate) fn of_context(context: &Context) -> Option<S6> {
-    of_profile(context, &context.location.profile_name()?)
-}
-
-/// The slot of a profile, where s6 looks after the machine.
-pub(crate) fn of_profile(context: &Context, profile: &ProfileName) -> Option<S6> {
-    // Before anything that costs more: most machines have another manager.
-    if !hermes_supervise::is_s6(&context.system.file_system_root) {
-        return None;
-    }
-    let program = &context.program.path;
-    Some(S6::new(
-        &caller(context),
-        &context.location,
-        profile,
-        &context.env,
-        program,
-    ))
-}
+use crate::machine::slot_of_profile;
 
 /// What an error of a slot means for the command.
 pub(super) fn slot_failure(error: &ManagerError) -> CommandError {
@@ -87,7 +66,7 @@ pub(super) fn store_port(context: &Context, s6: &S6) -> Result<()> {
 /// Gives a profile that was just made its slot, down. One that cannot have it is told about, and
 /// stays.
 pub(crate) fn register_or_warn(context: &Context, profile: &ProfileName) -> Result<()> {
-    let Some(s6) = of_profile(context, profile) else {
+    let Some(s6) = slot_of_profile(context, profile) else {
         return Ok(());
     };
     if let Err(error) = settle_gateway_port(&context.location, profile) {
@@ -111,7 +90,7 @@ pub(crate) fn register_or_warn(context: &Context, profile: &ProfileName) -> Resu
 
 /// Takes the slot of a profile away that is about to be deleted or renamed; whether it had one.
 pub(crate) fn unregister(context: &Context, profile: &ProfileName) -> Result<bool> {
-    let Some(s6) = of_profile(context, profile) else {
+    let Some(s6) = slot_of_profile(context, profile) else {
         return Ok(false);
     };
     if !s6.slots().has(profile) {

@@ -11,10 +11,11 @@ use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use super::all_slots::stop_all;
 use super::named;
 use super::service::{GatewayService, ScopeArgs};
-use super::slot::{self, announce_stop, slot_failure};
+use super::slot::{announce_stop, slot_failure};
 use crate::context::Context;
 use crate::error::Result;
 use crate::gateways::homes;
+use crate::machine::own_slot;
 
 /// Nothing to stop.
 const NOT_RUNNING: u8 = 3;
@@ -29,7 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    if let Some(s6) = slot::of_context(context) {
+    if let Some(s6) = own_slot(context) {
         return if args.all {
             stop_all(context, &s6).map(|()| ExitCode::SUCCESS)
         } else {

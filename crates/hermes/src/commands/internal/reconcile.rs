@@ -5,10 +5,10 @@ use hermes_supervise::{
     prepare_static_service,
 };
 
-use crate::commands::gateway::caller::caller;
 use crate::commands::gateway::service::failure;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::caller;
 
 /// Services of the image that its user may control.
 const STATIC_SERVICES: [&str; 2] = ["main-hermes", "dashboard"];

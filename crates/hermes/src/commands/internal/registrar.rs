@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use hermes_supervise::{Readiness, Registrar};
 
-use crate::commands::gateway::caller::caller;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::caller;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
