@@ -30,7 +30,7 @@ export HERMES_HOME=/opt/data
 "#;
 
 /// Slots are root's, and a registrar adds them.
-const SEALED: &str = r#"
+const SEALED: &str = r"
 mkdir -p /run/service/registrar
 cat > /run/service/registrar/run <<'END'
 #!/bin/sh
@@ -40,7 +40,7 @@ END
 chmod 755 /run/service/registrar/run
 echo 3 > /run/service/registrar/notification-fd
 hermes internal reconcile >&2
-"#;
+";
 
 /// Slots are the user's, who adds them.
 const OPEN: &str = r"

@@ -100,13 +100,12 @@ fn holder(context: &hermes_runtime::Context, port: u16) -> Option<u32> {
             .map(|name| context.location.profile_home(name));
         homes
             .filter(|home| *home != context.location.home)
-            .filter_map(|home| {
+            .find_map(|home| {
                 let pid = gateway_pid(&home)?;
                 let settings = ApiSettings::resolve(&context.in_home(&home));
                 let theirs = settings.ok().flatten()?.port;
                 (theirs == port).then_some(pid)
             })
-            .next()
     };
     listener_on(port).or_else(of_profile)
 }
