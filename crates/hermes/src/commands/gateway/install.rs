@@ -2,12 +2,12 @@
 
 use hermes_supervise::{Definition, DesiredState, StateFile, Systemd};
 
-use super::caller::caller;
 use super::service::{GatewayService, ScopeArgs, failure};
 use super::supervised::{Before, await_started};
 use super::{named, slot, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::machine::caller;
 use crate::machine::own_slot;
 
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use hermes_supervise::{ManagerError, ServiceManager as _, Systemd};
 
-use super::caller::caller;
 use super::service::failure;
 use crate::context::Context;
 use crate::error::Result;
+use crate::machine::caller;
 use crate::ui::{counted, must_confirm};
 
 #[derive(Debug, clap::Args)]
