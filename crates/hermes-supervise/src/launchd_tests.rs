@@ -1,5 +1,4 @@
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,8 +29,7 @@ impl Mac {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let tool = directory.path().join("launchctl");
-        std::fs::write(&tool, LAUNCHCTL).unwrap();
-        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        hermes_fs::write_atomic_exact(&tool, LAUNCHCTL.as_bytes(), 0o755).unwrap();
         let mut path = OsString::from(directory.path());
         path.push(":/usr/bin:/bin");
         let caller = Caller {
@@ -58,8 +56,8 @@ impl Mac {
     /// How launchctl was called since the last time, without the questions.
     fn calls(&self) -> Vec<String> {
         let file = self.directory.path().join("calls");
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        drop(std::fs::remove_file(&file));
+        let text = hermes_fs::read_text_capped(&file, 1 << 20).unwrap_or_default();
+        hermes_fs::remove_file_if_present(&file).unwrap();
         let plist = self.agent.file.to_str().unwrap();
         text.lines()
             .filter(|line| !line.starts_with("print "))
@@ -116,7 +114,7 @@ fn a_long_log_is_put_aside_before_a_start() {
     let mac = Mac::new();
     mac.agent.install(true).unwrap();
     let log = Path::new(&mac.agent.logs).join("gateway.error.log");
-    let file = std::fs::File::create(&log).unwrap();
+    let file = hermes_fs::create_new(&log, 0o600).unwrap();
     file.set_len(LOG_LIMIT + 1).unwrap();
     mac.agent.start().unwrap();
     assert!(!log.exists());
@@ -127,7 +125,8 @@ fn a_long_log_is_put_aside_before_a_start() {
 fn what_launchd_refuses_is_told_in_its_words() {
     let mac = Mac::new();
     let tool = mac.directory.path().join("launchctl");
-    std::fs::write(&tool, "#!/bin/sh\necho 'Bootstrap failed: 5' >&2\nexit 5\n").unwrap();
+    let script = b"#!/bin/sh\necho 'Bootstrap failed: 5' >&2\nexit 5\n";
+    hermes_fs::write_atomic_exact(&tool, script, 0o755).unwrap();
     let error = mac.agent.start().unwrap_err().to_string();
     assert_eq!(
         error,

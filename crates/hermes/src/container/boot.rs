@@ -27,6 +27,11 @@ impl Role<'_> {
                 self.say(line);
                 lines.push(line.to_owned());
             });
+            if let Err(error) = hermes_skills::bundled::sync_if_needed(&machine.home()) {
+                let line = format!("warning: the bundled skills were not copied: {error}");
+                self.say(&line);
+                lines.push(line);
+            }
             self.say(DONE);
             lines.push(DONE.to_owned());
             let now = hermes_time::now().strftime("%Y-%m-%dT%H:%M:%S%z");

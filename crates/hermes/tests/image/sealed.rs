@@ -145,13 +145,24 @@ fn no_root_through_the_supervisor() {
         format!(
             "mkdir -p /tmp/evil && printf '{planted}' > /tmp/evil/run && chmod +x /tmp/evil/run && ln -s /tmp/evil /run/service/evil"
         ),
-        // Junk, and names that lead elsewhere, for the registrar.
-        "printf 'register ../x\\n' | nc -U /run/hermes/registrar.sock".to_owned(),
-        "exec 3<>/dev/tcp/nowhere/1".to_owned(),
+        // Names that lead elsewhere.
         "hermes -p ../x gateway start".to_owned(),
         "hermes profile create ../x".to_owned(),
     ] {
         container.exec(&attempt);
+    }
+    // Junk, and names that lead elsewhere, for the registrar.
+    for message in [
+        "register ../x",
+        "register victim extra",
+        "run /tmp/evil/run",
+        "",
+    ] {
+        let said = container.must(&format!(
+            "perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Peer => \"/run/hermes/registrar.sock\") \
+             or die; print $s \"{message}\\n\"; print scalar <$s>'"
+        ));
+        assert!(said.starts_with("error "), "{message}: {said}");
     }
     // A profile whose home is a link to somewhere else.
     container.must(
