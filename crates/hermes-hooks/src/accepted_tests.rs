@@ -6,7 +6,7 @@ use super::*;
 fn a_hook_is_accepted_for_its_event_until_it_is_revoked() {
     let home = tempfile::tempdir().unwrap();
     let script = home.path().join("check.sh");
-    std::fs::write(&script, "").unwrap();
+    hermes_fs::write_atomic(&script, b"", 0o600).unwrap();
     let command = script.to_str().unwrap();
     let accepted = AcceptedHooks::of_home(home.path(), home.path());
     assert_eq!(accepted.find(HookEvent::PreToolCall, command), None);
@@ -41,12 +41,13 @@ fn what_the_reference_wrote_counts_and_stays() {
   ],
   "note": 7
 }"#;
-    std::fs::write(&file, theirs).unwrap();
+    hermes_fs::write_atomic(&file, theirs.as_bytes(), 0o600).unwrap();
     let accepted = AcceptedHooks::of_home(home.path(), home.path());
     let found = accepted.find(HookEvent::PreToolCall, "~/x.sh").unwrap();
     assert_eq!(found.at.as_deref(), Some("2026-01-02T03:04:05.000006Z"));
     accepted.accept(HookEvent::PreLlmCall, "y").unwrap();
-    let now: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let now: Value =
+        serde_json::from_slice(&hermes_fs::read_capped(&file, LIMIT).unwrap()).unwrap();
     assert_eq!(now["note"], 7);
     assert_eq!(now["approvals"][0]["command"], "~/x.sh");
     assert_eq!(now["approvals"][1]["command"], "y");
@@ -62,7 +63,8 @@ fn a_file_that_cannot_be_understood_accepts_nothing() {
         "[]",
         r#"{"approvals": {"event": "pre_tool_call"}}"#,
     ] {
-        std::fs::write(home.path().join("shell-hooks-allowlist.json"), text).unwrap();
+        let file = home.path().join("shell-hooks-allowlist.json");
+        hermes_fs::write_atomic(&file, text.as_bytes(), 0o600).unwrap();
         assert_eq!(accepted.find(HookEvent::PreToolCall, "x"), None, "{text}");
     }
 }

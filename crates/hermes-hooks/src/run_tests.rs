@@ -35,7 +35,7 @@ impl Here {
     /// A hook that runs this script.
     fn hook(&self, script: &str, more: &serde_json::Value) -> HookSpec {
         let file: PathBuf = self.0.path().join("hook.sh");
-        std::fs::write(&file, script).unwrap();
+        hermes_fs::write_atomic(&file, script.as_bytes(), 0o600).unwrap();
         let mut entry = json!({"command": "sh ~/hook.sh"});
         for (name, value) in more.as_object().unwrap() {
             entry[name] = value.clone();
