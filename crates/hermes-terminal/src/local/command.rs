@@ -81,13 +81,7 @@ impl LocalBackend {
         if let Err(error) = adopt_orphans() {
             tracing::debug!(%error, "orphans of commands are not found by their parent");
         }
-        // The shell that was started ahead is the one that was wanted, so the next will be like it.
-        let next = || {
-            if is_usual {
-                self.prepare_next(session, variables.clone(), sandbox.clone());
-            }
-        };
-        let outcome = match self.attempt(run, prepared, &next, command.interrupt, sink) {
+        let outcome = match self.attempt(run, prepared, command.interrupt, sink) {
             Ok(outcome) => outcome,
             Err(error) => {
                 return Err(BackendError::NotStarted {
@@ -117,7 +111,7 @@ impl LocalBackend {
             let has_same_variables = delta.variables.is_empty();
             session.update(|state| state.apply(delta));
             if has_same_variables && is_usual {
-                self.prepare_next(session, variables.clone(), sandbox.clone());
+                self.prepare_next(session, variables, sandbox.clone());
             }
         }
         Ok(BackendOutcome {
@@ -138,8 +132,7 @@ impl LocalBackend {
         mut variables: Vec<(OsString, OsString)>,
         sandbox: Option<Arc<Sandbox>>,
     ) {
-        let cwd = session.snapshot().cwd;
-        self.prepared.prepare(session.key(), &cwd.clone(), || {
+        self.prepared.prepare(session.key(), || {
             let mark = random_hex(16);
             for (name, value) in &mut variables {
                 if name == MARK {
@@ -148,7 +141,7 @@ impl LocalBackend {
             }
             Birth {
                 shell: self.shells.find(),
-                cwd,
+                cwd: session.snapshot().cwd,
                 variables,
                 mark,
                 sandbox,
@@ -192,7 +185,6 @@ impl LocalBackend {
         &self,
         run: ShellRun<'_>,
         mut prepared: Option<Prepared>,
-        next: &dyn Fn(),
         interrupt: &Wake,
         sink: &mut dyn FnMut(&[u8]),
     ) -> hermes_proc::Result<Outcome> {
@@ -204,7 +196,7 @@ impl LocalBackend {
                 ..run
             };
             let waiting = prepared.take().and_then(|prepared| prepared.if_same(&run));
-            let error = match run.run_in(waiting, next, sink) {
+            let error = match run.run_in(waiting, sink) {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => error,
             };

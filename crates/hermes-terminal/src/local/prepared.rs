@@ -4,8 +4,6 @@
 //! command gets one that waits, already in its directory and with its variables. It is used for the
 //! next command only if that command would have started in the very same directory with the very same
 //! variables; otherwise it is ended and a new one started, so that nothing but the time differs.
-//! While it runs that command another one is started, so that a command which follows at once does not
-//! wait either.
 //! A session with a single command never starts one, and one that is not used for a while is ended.
 
 use std::collections::HashMap;
@@ -142,9 +140,9 @@ impl PreparedShells {
         known.get_mut(session)?.waiting.take()
     }
 
-    /// The next command of this session may start like this: has a shell made ready for it, unless the
-    /// session's first command has just ended, or one waits there already.
-    pub(super) fn prepare(&self, session: &SessionKey, cwd: &Path, birth: impl FnOnce() -> Birth) {
+    /// A command of this session has ended, and the next may start like this: has a shell made
+    /// ready for it, unless this was the first.
+    pub(super) fn prepare(&self, session: &SessionKey, birth: impl FnOnce() -> Birth) {
         let now = Instant::now();
         {
             let mut known = lock(&self.slots.known);
@@ -155,11 +153,6 @@ impl PreparedShells {
                 waiting: None,
             });
             slot.last_command = now;
-            // The command has gone elsewhere since the shell was started.
-            let stale = slot.waiting.take_if(|waiting| waiting.birth.cwd != cwd);
-            if let Some(stale) = stale {
-                stale.shell.drop_soon();
-            }
             if is_first || slot.is_starting || slot.waiting.is_some() {
                 return;
             }

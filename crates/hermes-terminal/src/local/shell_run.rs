@@ -58,25 +58,19 @@ impl ShellRun<'_> {
     /// Starts the shell and passes its output on until it has ended. An error means that nothing
     /// was run.
     pub(super) fn run(&self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
-        self.run_in(None, || (), sink)
+        self.run_in(None, sink)
     }
 
-    /// The same in a shell that was started ahead: with these variables, in this directory. `after`
-    /// is called when such a shell has begun with the command.
+    /// The same in a shell that was started ahead: with these variables, in this directory.
     pub(super) fn run_in(
         &self,
         waiting: Option<GatedShell>,
-        after: impl FnOnce(),
         sink: &mut dyn FnMut(&[u8]),
     ) -> hermes_proc::Result<Outcome> {
-        let is_ahead = waiting.is_some();
         let guarded = self
             .guard
             .and_then(|guard| guard.guard_processes(self.mark));
         let (child, pipes) = self.start(waiting)?;
-        if is_ahead {
-            after();
-        }
         let tree = child.tree();
         if let Some(guarded) = &guarded {
             guarded.has_started(&tree);

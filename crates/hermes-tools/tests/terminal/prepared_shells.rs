@@ -51,22 +51,6 @@ fn the_next_command_runs_in_the_shell_that_waits() {
 }
 
 #[test]
-fn another_shell_is_started_while_a_command_runs() {
-    let world = World::new();
-    let pid = waiting(&world);
-    // The command ends when there is another shell of this world, which it tells by its own marks.
-    let both = "until [ \"$(pgrep -c -P $PPID -x bash)\" -ge 2 ]; do sleep 0.01; done; echo $$; pgrep -P $PPID -x bash";
-    let output = world.output(both);
-    let found: Vec<u32> = output.lines().map(|line| line.parse().unwrap()).collect();
-    assert_eq!(found[0], pid);
-    let next = found[1..].iter().find(|one| **one != pid).unwrap();
-    // It is the one that runs the next command, unless that one would have begun elsewhere.
-    assert_eq!(world.output("echo $$; cd /tmp"), next.to_string());
-    let moved = world.output("echo $$; pwd");
-    assert!(moved.ends_with("\n/tmp"), "{moved}");
-}
-
-#[test]
 fn a_single_command_leaves_no_shell_behind() {
     let world = World::new();
     world.output("true");
