@@ -29,6 +29,11 @@ pub fn write_atomic_exact(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     replace(&follow_links(path)?, bytes, mode)
 }
 
+/// As [`write_atomic_exact`], but a symbolic link is replaced and not followed.
+pub fn write_atomic_in_place(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    replace(path, bytes, mode)
+}
+
 /// Creates a file that must not exist yet.
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn create_new(path: &Path, mode: u32) -> Result<File> {

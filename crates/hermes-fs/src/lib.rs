@@ -25,7 +25,7 @@ mod tar_member;
 mod version;
 mod walk;
 
-pub use atomic::{create_new, write_atomic, write_atomic_exact};
+pub use atomic::{create_new, write_atomic, write_atomic_exact, write_atomic_in_place};
 pub use confine::{UnsafePath, confined_relative, join_without_symlinks, resolved, without_dots};
 pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
 pub use directory::Directory;

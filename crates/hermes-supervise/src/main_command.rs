@@ -18,7 +18,7 @@ pub struct MainCommand {
 
 impl MainCommand {
     /// The command with these words; a leading `hermes` means nothing.
-    pub fn new(words: impl IntoIterator<Item = OsString>) -> Self {
+    pub fn of_words(words: impl IntoIterator<Item = OsString>) -> Self {
         let mut words: Vec<OsString> = words.into_iter().collect();
         let first = words.first().map(Path::new).and_then(Path::file_name);
         if first == Some(OsStr::new("hermes")) {
@@ -44,7 +44,7 @@ impl MainCommand {
         for (index, word) in line.iter().enumerate() {
             let rest = line.get(index + 1..)?;
             if Path::new(word).file_name() == Some(OsStr::new(FOREIGN_WRAPPER)) {
-                return Some(Self::new(rest.to_vec()));
+                return Some(Self::of_words(rest.to_vec()));
             }
             let second = rest.first();
             if word == OWN_WRAPPER[0] && second.is_some_and(|next| next == OWN_WRAPPER[1]) {
@@ -53,7 +53,7 @@ impl MainCommand {
                     [dashes, words @ ..] if dashes == "--" => words,
                     words => words,
                 };
-                return Some(Self::new(words.to_vec()));
+                return Some(Self::of_words(words.to_vec()));
             }
         }
         None
@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn command(text: &str) -> MainCommand {
-        MainCommand::new(words(text))
+        MainCommand::of_words(words(text))
     }
 
     #[test]

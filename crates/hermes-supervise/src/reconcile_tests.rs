@@ -89,7 +89,7 @@ impl Boot {
             is_container: true,
         };
         let words = command.map(|text| text.split_whitespace().map(OsString::from));
-        let command = words.map(MainCommand::new);
+        let command = words.map(MainCommand::of_words);
         Reconcile {
             caller: &caller,
             location: &location,

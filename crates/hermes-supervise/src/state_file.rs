@@ -122,7 +122,8 @@ impl StateFile {
         edit(&mut state);
         state.insert("updated_at".to_owned(), json!(utc_now()));
         let text = Value::Object(state).to_string();
-        hermes_fs::write_atomic_exact(&self.path, text.as_bytes(), 0o600)
+        // Whoever may write into the home must not choose which file is written.
+        hermes_fs::write_atomic_in_place(&self.path, text.as_bytes(), 0o600)
     }
 
     /// Garbage counts as no file: it says nothing that could be kept.

@@ -70,3 +70,17 @@ fn writers_do_not_lose_each_others_fields() {
         assert_eq!(state[name], 19);
     }
 }
+
+#[test]
+fn a_link_is_replaced_and_what_it_leads_to_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = elsewhere.path().join("other.json");
+    fs::write(&other, "{}").unwrap();
+    let file = StateFile::of_home(home.path());
+    std::os::unix::fs::symlink(&other, file.path()).unwrap();
+    file.want(DesiredState::Running).unwrap();
+    assert_eq!(fs::read_to_string(&other).unwrap(), "{}");
+    assert!(fs::symlink_metadata(file.path()).unwrap().is_file());
+    assert_eq!(file.read().unwrap()["desired_state"], "running");
+}

@@ -51,7 +51,7 @@ impl Role<'_> {
         let system = SystemFacts::of_process();
         let location = Location::resolve(self.env, &system)
             .map_err(|error| CommandError::environment(error.to_string()))?;
-        let command = MainCommand::new(command.iter().cloned());
+        let command = MainCommand::of_words(command.iter().cloned());
         let done = Reconcile {
             caller: &self.caller(),
             location: &location,

@@ -125,7 +125,7 @@ fn the_installation_is_out_of_reach() {
                 "s6-",
                 "/usr/bin/s6-",
                 "/opt/hermes/bin/hermes internal",
-                "sleep infinity"
+                "/bin/sleep infinity"
             ]
             .iter()
             .any(|own| line.starts_with(own)),

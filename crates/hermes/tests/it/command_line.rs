@@ -208,3 +208,12 @@ fn a_bug_is_one_sentence_and_a_contained_one_goes_into_the_log() {
     assert!(log.contains("internal error: asked for"), "{log}");
     assert!(!log.contains("abcdefghijklmnopqrstuvwx"), "{log}");
 }
+
+#[test]
+fn a_home_that_a_container_shares_does_not_keep_the_host_from_updating() {
+    let home = TestHome::new(env!("CARGO_BIN_EXE_hermes"));
+    home.put(".install_method", "docker\n");
+    let checked = home.hermes(["update", "--check"]).on_host().run();
+    checked.succeeds().prints_part("hermes ");
+    checked.says_part("To update: ");
+}
