@@ -16,7 +16,7 @@ use crate::Log;
 use crate::known_tree::{KnownTree, KnownTrees, stamp_of};
 
 /// Trees that are handed over with a top directory that was somebody else's.
-const TREES: [&str; 14] = [
+pub(crate) const TREES: [&str; 14] = [
     "cron",
     "sessions",
     "logs",

@@ -15,26 +15,15 @@ use hermes_home::{ENV_SEED, SOUL_SEED};
 use serde_json::Value;
 
 use crate::Log;
+use crate::ownership::TREES;
 
-/// Directories of a home in a container.
-const DIRECTORIES: [&str; 16] = [
-    "backups",
-    "cron",
-    "sessions",
-    "logs",
-    "logs/gateways",
-    "hooks",
-    "memories",
-    "skills",
-    "skins",
-    "plans",
-    "workspace",
-    "home",
-    "profiles",
-    "pairing",
-    "platforms/pairing",
-    "lazy-packages",
-];
+/// Directories of a home in a container, besides the trees that are handed over.
+const MORE_DIRECTORIES: [&str; 2] = ["backups", "logs/gateways"];
+
+/// All directories of a home in a container.
+fn directories() -> impl Iterator<Item = &'static str> {
+    TREES.into_iter().chain(MORE_DIRECTORIES)
+}
 
 /// Files whose modes are the same after every start.
 const MODES: [(&str, u32); 2] = [("config.yaml", 0o640), (".env", 0o600)];
@@ -53,7 +42,7 @@ pub(crate) fn seed(home: &Path, env: &Environment, log: &mut Log<'_>) {
         failed: 0,
         first: None,
     };
-    for directory in DIRECTORIES {
+    for directory in directories() {
         seeder.directory(directory);
     }
     seeder.file(".env", ENV_SEED, 0o600);

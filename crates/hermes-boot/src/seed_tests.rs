@@ -21,7 +21,7 @@ fn text(path: &Path) -> String {
 fn an_empty_volume_becomes_a_home_and_stays_as_it_is() {
     let home = tempfile::tempdir().unwrap();
     assert_eq!(seeded(home.path(), &[]), [""; 0]);
-    for directory in DIRECTORIES {
+    for directory in directories() {
         assert!(home.path().join(directory).is_dir(), "{directory}");
     }
     assert_eq!(mode(&home.path().join("config.yaml")), 0o640);

@@ -92,6 +92,7 @@ pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod memory;
 pub(crate) mod model;
+pub(crate) mod pending_changes;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
 pub(crate) mod sessions;

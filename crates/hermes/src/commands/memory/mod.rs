@@ -7,7 +7,7 @@ mod status;
 
 use std::process::ExitCode;
 
-use super::{NoArgs, exit};
+use super::{NoArgs, exit, pending_changes};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -27,13 +27,13 @@ verbs! { Context;
     /// Delete what is remembered
     Reset(reset::Args) => reset::run,
     /// List changes that wait for approval
-    Pending(pending::PendingArgs) => pending::list,
+    Pending(pending_changes::PendingArgs) => pending::list,
     /// Make changes that wait for approval
-    Approve(pending::WhichArgs) => pending::approve,
+    Approve(pending_changes::WhichArgs) => pending::approve,
     /// Discard changes that wait for approval
-    Reject(pending::WhichArgs) => pending::reject,
+    Reject(pending_changes::WhichArgs) => pending::reject,
     /// Show or set whether each change needs approval
-    Approval(pending::ApprovalArgs) => pending::approval,
+    Approval(pending_changes::ApprovalArgs) => pending::approval,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {

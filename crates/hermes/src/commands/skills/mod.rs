@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use hermes_skills::hub::{FetchTools, Hub};
 
-use super::exit;
+use super::{exit, pending_changes};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -67,13 +67,13 @@ verbs! { Context;
     /// Manage the repositories that skills come from
     Tap(tap::Args) => tap::run,
     /// List changes to skills that wait for approval
-    Pending(pending::PendingArgs) => pending::list,
+    Pending(pending_changes::PendingArgs) => pending::list,
     /// Make changes that wait for approval
-    Approve(pending::WhichArgs) => pending::approve,
+    Approve(pending_changes::WhichArgs) => pending::approve,
     /// Discard changes that wait for approval
-    Reject(pending::WhichArgs) => pending::reject,
+    Reject(pending_changes::WhichArgs) => pending::reject,
     /// Show or set whether each change needs approval
-    Approval(pending::ApprovalArgs) => pending::approval,
+    Approval(pending_changes::ApprovalArgs) => pending::approval,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
