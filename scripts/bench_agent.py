@@ -85,6 +85,20 @@ def settings(home, name, url):
         "  context_length: 200000\n")
 
 
+def turns_of_homes(program, environments, cwd, rounds):
+    """Medians in seconds of one turn in each home, in turns."""
+    command = [program, "chat", "-Q", "--yolo", "-q", "go"]
+    times = {name: [] for name in environments}
+    for round_ in range(-2, rounds):
+        for name, environment in environments.items():
+            begin = time.perf_counter()
+            subprocess.run(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL,
+                           capture_output=True, check=True)
+            if round_ >= 0:
+                times[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
 def unavailable():
     if not shutil.which("npm"):
         return "npm was not found (Debian: apt-get install npm)"

@@ -4,12 +4,10 @@ Used by scripts/bench. One turn with a model server without thinking time, in a 
 skills only and in one with two hundred more, in turns; the figure is the difference of the medians.
 """
 
-import statistics
-import subprocess
 import time
 from pathlib import Path
 
-from bench_agent import settings
+from bench_agent import settings, turns_of_homes
 from bench_model_server import ModelServer
 
 ROUNDS = 31
@@ -21,7 +19,6 @@ TEXT = "A step of the skill, with a few words.\n" * 150
 def measure(bench, programs, root):
     """Medians in seconds, with and without the skills."""
     server = ModelServer()
-    command = [programs["ours"], "chat", "-Q", "--yolo", "-q", "go"]
     places = {}
     for count in (0, SKILLS):
         home = Path(root) / f"skills-{count}"
@@ -35,15 +32,7 @@ def measure(bench, programs, root):
         places[count] = bench.environment | {"HOME": str(home)}
     # What has just been written is not kept yet.
     time.sleep(2)
-    times = {count: [] for count in places}
-    for round_ in range(-2, ROUNDS):
-        for count, environment in places.items():
-            begin = time.perf_counter()
-            subprocess.run(command, env=environment, cwd=root, stdin=subprocess.DEVNULL,
-                           capture_output=True, check=True)
-            if round_ >= 0:
-                times[count].append(time.perf_counter() - begin)
-    medians = {count: statistics.median(values) for count, values in times.items()}
+    medians = turns_of_homes(programs["ours"], places, root, ROUNDS)
     print("skills: " + ", ".join(f"{count}: {value * 1000:.1f} ms"
                                  for count, value in medians.items()))
     return medians

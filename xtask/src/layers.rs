@@ -68,6 +68,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "a container's boot prepares a home",
     },
     Sideways {
+        from: "hermes-mcp",
+        to: "hermes-providers",
+        reason: "logins to servers and to providers are made and renewed in one way",
+    },
+    Sideways {
         from: "hermes-agent",
         to: "hermes-providers",
         reason: "a turn asks a model",
@@ -76,6 +81,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         from: "hermes-agent",
         to: "hermes-tools",
         reason: "a turn calls tools",
+    },
+    Sideways {
+        from: "hermes-tools",
+        to: "hermes-mcp",
+        reason: "tools of MCP servers are tools",
     },
 ];
 

@@ -87,7 +87,7 @@ fn question(request: &ApprovalRequest) -> AuxiliaryQuestion {
     let data = json!({"command": request.command, "flagged_for": request.keys});
     AuxiliaryQuestion {
         task: AuxiliaryTask::Approval,
-        instructions: INSTRUCTIONS,
+        instructions: INSTRUCTIONS.into(),
         text: data.to_string(),
         max_tokens: MAX_TOKENS,
         temperature: 0.0,

@@ -1,5 +1,6 @@
 //! Requests for auxiliary tasks, not streamed, with a record of their cost, and the JSON in answers.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use hermes_proc::Wake;
@@ -26,7 +27,7 @@ pub(crate) struct AuxiliaryAnswer {
 /// A question to the model of an auxiliary task.
 pub(crate) struct AuxiliaryQuestion {
     pub(crate) task: AuxiliaryTask,
-    pub(crate) instructions: &'static str,
+    pub(crate) instructions: Cow<'static, str>,
     pub(crate) text: String,
     /// Includes room for reasoning.
     pub(crate) max_tokens: u32,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hermes_providers::{AuxiliaryModels, Effort, Message, ModelRequest, Provider};
+use hermes_providers::{AuxiliaryModels, Effort, Message, ModelRequest, Provider, ToolSchema};
 use hermes_session::{NewSession, Session, SessionEndReason, SessionId, SessionMessage};
 use hermes_tools::{CallContext, ChildRunner, TodoList};
 use serde_json::json;
@@ -145,6 +145,12 @@ impl Agent {
         self.context.conversation.children = children;
     }
 
+    /// Changes the tools that are offered and can be called.
+    pub fn change_tools(&mut self, context: CallContext, tools: Arc<[ToolSchema]>) {
+        self.context = context;
+        self.tools = tools;
+    }
+
     /// The provider of answers.
     pub fn provider(&self) -> &Arc<dyn Provider> {
         &self.provider
@@ -158,6 +164,20 @@ impl Agent {
     /// Names of the offered tools.
     pub fn tool_names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    /// Names of the tools that can be called: the offered ones, and those that stand behind a search.
+    pub(crate) fn callable_names(&self) -> Vec<String> {
+        let mut names = self.tool_names();
+        let registry = &self.context.registry;
+        let is_deferred = |name: &&String| {
+            let tool = registry.get(name);
+            tool.is_some_and(|tool| tool.spec().is_deferrable) && !names.contains(name)
+        };
+        let enabled = self.context.enabled_tools.iter();
+        let deferred: Vec<String> = enabled.filter(is_deferred).cloned().collect();
+        names.extend(deferred);
+        names
     }
 
     /// The messages of the conversation.

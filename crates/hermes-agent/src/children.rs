@@ -8,15 +8,14 @@ use std::time::{Duration, Instant};
 use hermes_config::Config;
 use hermes_hooks::{HookEvent, Occasion};
 use hermes_proc::{Wake, wait_for_any};
-use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
+use hermes_providers::{AuxiliaryModels, Effort, OpenError, Provider, ToolSchema};
 use hermes_session::{NewSession, SessionId, SessionStore};
 use hermes_tools::{
-    CallContext, ChildJob, ChildResult, ChildRunner, ChildStatus, ToolConversation, ToolSelection,
-    ToolSpec,
+    Argument, CallContext, ChildJob, ChildResult, ChildRunner, ChildStatus, ToolConversation,
+    ToolSelection, ToolSpec,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::Result;
 use crate::agent::{Agent, Parts};
 use crate::observer::TurnEvent;
 use crate::settings::AgentSettings;
@@ -27,7 +26,9 @@ static SHARED_SCHEMAS: Mutex<Vec<SharedSchemas>> = Mutex::new(Vec::new());
 const MOST_SHARED_SCHEMAS: usize = 8;
 
 /// Tools, and what the model is told of them.
-type SharedSchemas = (Vec<&'static ToolSpec>, Arc<[ToolSchema]>);
+type SharedSchemas = (Vec<Arguments>, Arc<[ToolSchema]>);
+/// Where the arguments of a tool are declared: by us, or by a server whose text is kept meanwhile.
+type Arguments = (&'static [Argument], Option<Arc<Value>>);
 
 /// Tools that sub-agents never have.
 const WITHHELD: &[&str] = &[
@@ -43,7 +44,7 @@ const WITHHELD: &[&str] = &[
 /// Wait of the watcher without a timeout.
 const UNBOUNDED_WAIT: Duration = Duration::from_hours(1);
 
-/// Limits of sub-agents.
+/// Settings of sub-agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildLimits {
     /// Maximum requests of one sub-agent.
@@ -52,6 +53,10 @@ pub struct ChildLimits {
     pub timeout: Option<Duration>,
     /// Levels of sub-agents; with 1 they start none themselves.
     pub depth: u32,
+    /// How much they think, if not as much as their parent.
+    pub effort: Option<Effort>,
+    /// Whether one that gets fewer toolsets keeps those of MCP servers.
+    pub keeps_mcp: bool,
 }
 
 impl ChildLimits {
@@ -64,9 +69,22 @@ impl ChildLimits {
                 .filter(|count| *count > 0)
                 .unwrap_or(50),
             timeout: (seconds > 0).then(|| Duration::from_secs(u64::from(seconds))),
-            depth: number("delegation.max_spawn_depth").unwrap_or(1).max(1),
+            depth: number("delegation.max_spawn_depth")
+                .filter(|_| config.flag("delegation.orchestrator_enabled"))
+                .unwrap_or(1)
+                .max(1),
+            effort: effort(config.text("delegation.reasoning_effort").trim()),
+            keeps_mcp: config.flag("delegation.inherit_mcp_toolsets"),
         }
     }
+}
+
+fn effort(text: &str) -> Option<Effort> {
+    let found = Effort::parse(&text.to_ascii_lowercase());
+    if found.is_none() && !text.is_empty() {
+        tracing::warn!("delegation.reasoning_effort: no such level: '{text}'");
+    }
+    found
 }
 
 /// Creates the call context of a sub-agent: that of its parent with a separate terminal.
@@ -88,17 +106,34 @@ pub struct SubAgentRunner {
     pub auxiliary: Option<Arc<AuxiliaryModels>>,
 }
 
+/// Why a sub-agent did not get to work.
+#[derive(Debug, thiserror::Error)]
+enum NotStarted {
+    #[error("the model that `delegation` in config.yaml names cannot be used: {0}")]
+    Model(#[from] OpenError),
+    #[error(transparent)]
+    Store(#[from] crate::Error),
+}
+
 impl SubAgentRunner {
-    fn run(&self, id: SessionId, job: &ChildJob, context: &CallContext) -> Result<TurnResult> {
-        // A fallback of the child must not change the route of its parent and siblings, but it starts
-        // at their current route.
-        let provider = self.provider.branch();
-        let provider = provider.unwrap_or_else(|| Arc::clone(&self.provider));
+    fn run(
+        &self,
+        id: SessionId,
+        job: &ChildJob,
+        context: &CallContext,
+    ) -> Result<TurnResult, NotStarted> {
+        let provider = self.provider_of_child()?;
         let mut own = (self.child_context)(context, id.as_str());
         own.conversation = ToolConversation {
             session_id: Some(id.to_string()),
             judge: context.conversation.judge.clone(),
             hooks: context.conversation.hooks.clone(),
+            checkpoints: context
+                .conversation
+                .checkpoints
+                .as_ref()
+                .map(|checkpoints| Arc::new(checkpoints.of_child())),
+            tool_search: context.conversation.tool_search,
             ..ToolConversation::default()
         };
         if job.may_delegate && self.limits.depth > 1 {
@@ -112,8 +147,9 @@ impl SubAgentRunner {
                 ..self.clone()
             }));
         }
-        let tools = tools_of(job, context, &own);
-        own.enabled_tools = tools.iter().map(|tool| tool.name.clone()).collect();
+        let window = provider.route().context_length;
+        let (tools, names) = self.tools_of(job, context, &own, window);
+        own.enabled_tools = names;
         let parts = Parts {
             provider,
             auxiliary: self.auxiliary.clone(),
@@ -121,6 +157,7 @@ impl SubAgentRunner {
             tools,
             settings: AgentSettings {
                 max_iterations: self.limits.max_iterations,
+                effort: self.limits.effort.or(self.settings.effort),
                 ..self.settings.clone()
             },
             stop_check: None,
@@ -148,6 +185,47 @@ impl SubAgentRunner {
 }
 
 impl SubAgentRunner {
+    /// The model of `delegation`, or that of the parent.
+    fn provider_of_child(&self) -> Result<Arc<dyn Provider>, OpenError> {
+        let models = self.auxiliary.as_ref();
+        let delegated = models.map(|models| models.open_delegated()).transpose()?;
+        let provider = delegated.flatten();
+        let provider = provider.unwrap_or_else(|| Arc::clone(&self.provider));
+        // A fallback of the child must not change the route of its parent and siblings, but it starts
+        // at their current route.
+        Ok(provider.branch().unwrap_or(provider))
+    }
+
+    /// What a sub-agent is told of, and what it may call.
+    fn tools_of(
+        &self,
+        job: &ChildJob,
+        parent: &CallContext,
+        own: &CallContext,
+        window: u64,
+    ) -> (Arc<[ToolSchema]>, Vec<String>) {
+        let mut names = job.toolsets.clone();
+        if names.is_empty() {
+            names.push("all".to_owned());
+        }
+        let selection = ToolSelection {
+            names,
+            // What the parent may call decides below.
+            adds_servers: self.limits.keeps_mcp,
+            ..ToolSelection::default()
+        };
+        let may_delegate = own.conversation.children.is_some();
+        let allowed = |name: &str| {
+            let withheld = WITHHELD.contains(&name) && !(may_delegate && name == "delegate_task");
+            parent.may_call(name) && !withheld
+        };
+        let mut offer = own.registry.offer(&selection, own);
+        offer.tools.retain(|spec| allowed(spec.name));
+        offer.defer(&own.conversation.tool_search, window);
+        let names = offer.names();
+        (tool_schemas(offer.tools), names)
+    }
+
     /// Lets hooks know that a sub-agent has ended.
     fn tell_end(&self, id: &SessionId, result: &ChildResult, context: &CallContext) {
         let event = HookEvent::SubagentStop;
@@ -228,37 +306,14 @@ fn watch(parent: &Wake, finished: &Wake, timeout: Option<Duration>, child: &Wake
     }
 }
 
-fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[ToolSchema]> {
-    let mut names = job.toolsets.clone();
-    if names.is_empty() {
-        names.push("all".to_owned());
-    }
-    let selection = ToolSelection {
-        names,
-        ..ToolSelection::default()
-    };
-    let may_delegate = own.conversation.children.is_some();
-    let allowed = |name: &str| {
-        let of_parent =
-            parent.enabled_tools.is_empty() || parent.enabled_tools.iter().any(|tool| tool == name);
-        let withheld = WITHHELD.contains(&name) && !(may_delegate && name == "delegate_task");
-        of_parent && !withheld
-    };
-    let offered = own.registry.offer(&selection, own).tools.into_iter();
-    tool_schemas(offered.filter(|spec| allowed(spec.name)))
-}
-
 /// Tools as a model is told of them.
-pub fn tool_schemas(specs: impl IntoIterator<Item = &'static ToolSpec>) -> Arc<[ToolSchema]> {
-    let specs: Vec<&'static ToolSpec> = specs.into_iter().collect();
+pub fn tool_schemas<'a>(specs: impl IntoIterator<Item = ToolSpec<'a>>) -> Arc<[ToolSchema]> {
+    let specs: Vec<ToolSpec<'a>> = specs.into_iter().collect();
     let mut shared = SHARED_SCHEMAS
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    let is_same = |known: &[&'static ToolSpec]| {
-        let pairs = || known.iter().zip(&specs);
-        known.len() == specs.len() && pairs().all(|(one, other)| std::ptr::eq(*one, *other))
-    };
-    if let Some((_, schemas)) = shared.iter().find(|(known, _)| is_same(known)) {
+    let known = shared.iter().find(|known| is_same(known, &specs));
+    if let Some((_, schemas)) = known {
         return Arc::clone(schemas);
     }
     let schemas = specs.iter().map(|spec| ToolSchema {
@@ -270,8 +325,28 @@ pub fn tool_schemas(specs: impl IntoIterator<Item = &'static ToolSpec>) -> Arc<[
     if shared.len() >= MOST_SHARED_SCHEMAS {
         shared.remove(0);
     }
-    shared.push((specs, Arc::clone(&schemas)));
+    let arguments = specs
+        .iter()
+        .map(|spec| (spec.arguments, spec.given_schema.cloned()));
+    shared.push((arguments.collect(), Arc::clone(&schemas)));
     schemas
+}
+
+fn is_same((arguments, schemas): &SharedSchemas, specs: &[ToolSpec<'_>]) -> bool {
+    let same_arguments =
+        |(own, given): &Arguments, spec: &ToolSpec<'_>| match (given, spec.given_schema) {
+            (None, None) => std::ptr::eq(*own, spec.arguments),
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+    specs.len() == schemas.len()
+        && specs.iter().zip(schemas.iter()).all(|(spec, schema)| {
+            spec.name == schema.name && spec.description == schema.description
+        })
+        && specs
+            .iter()
+            .zip(arguments)
+            .all(|(spec, arguments)| same_arguments(arguments, spec))
 }
 
 fn prompt(job: &ChildJob, cwd: &str) -> String {

@@ -55,7 +55,7 @@ fn question(claim: &GoalClaim<'_>) -> AuxiliaryQuestion {
     let report: String = report.chars().skip(skipped).collect();
     AuxiliaryQuestion {
         task: AuxiliaryTask::GoalJudge,
-        instructions: INSTRUCTIONS,
+        instructions: INSTRUCTIONS.into(),
         text: format!(
             "<card>\nTitle: {}\n{}\n</card>\n<report>\n{report}\n</report>",
             cut(claim.title.trim(), TITLE),

@@ -32,7 +32,7 @@ pub use agent::{Agent, Parts, PromptSource};
 pub use approval::ApprovalModel;
 pub use between_turns::WindowUse;
 pub use children::{ChildContextFactory, ChildLimits, SubAgentRunner, tool_schemas};
-pub use compaction::Compacted;
+pub use compaction::{Compacted, raised_threshold};
 pub use goal::AuxiliaryGoalJudge;
 pub use hermes_session::{Error, Result};
 pub use observer::{StopCheck, TurnEvent, TurnObserver};

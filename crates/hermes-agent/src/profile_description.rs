@@ -36,7 +36,7 @@ pub fn describe_profile(
     };
     let question = AuxiliaryQuestion {
         task: AuxiliaryTask::ProfileDescriber,
-        instructions: INSTRUCTIONS,
+        instructions: INSTRUCTIONS.into(),
         text: format!(
             "Name: {}\nModel: {}\nSkills: {skills}\n\nPersona:\n{}",
             facts.name, facts.model, facts.persona

@@ -33,6 +33,8 @@ pub struct AgentSettings {
     pub intent_continuation: IntentContinuation,
     /// How often a turn that changed code is sent back to check it.
     pub verify_reminders: u32,
+    /// Whether it is also told when to check and what to tidy.
+    pub verify_guidance: bool,
 }
 
 /// Whether a model that only announces an action is told to go on.
@@ -57,6 +59,12 @@ pub struct CompactionSettings {
     pub target_ratio: f64,
     /// Messages kept at the beginning.
     pub protect_first: usize,
+    /// Messages kept at the end, as far as they leave room.
+    pub protect_last: usize,
+    /// Messages from which a conversation is compacted, whatever its size.
+    pub max_messages: usize,
+    /// Whether models of the Codex service use more of their window.
+    pub raises_codex: bool,
     /// Whether a failed summary leaves the conversation unchanged even if it does not fit.
     pub abort_on_summary_failure: bool,
 }
@@ -68,6 +76,9 @@ impl Default for CompactionSettings {
             threshold: 0.5,
             target_ratio: 0.2,
             protect_first: 3,
+            protect_last: 20,
+            max_messages: 5_000,
+            raises_codex: true,
             abort_on_summary_failure: false,
         }
     }
@@ -89,6 +100,7 @@ impl Default for AgentSettings {
             prefill: Vec::new(),
             intent_continuation: IntentContinuation::Off,
             verify_reminders: 0,
+            verify_guidance: true,
         }
     }
 }
@@ -120,6 +132,7 @@ impl AgentSettings {
             prefill: Vec::new(),
             intent_continuation: intent_continuation(config),
             verify_reminders: verify_reminders(config),
+            verify_guidance: config.flag("agent.verify_guidance"),
         }
     }
 }
@@ -196,14 +209,20 @@ fn compaction(config: &Config) -> CompactionSettings {
         let number = config.number(key).filter(|n| n.is_finite());
         number.filter(|n| *n > 0.0 && *n < 1.0).unwrap_or(otherwise)
     };
+    let count = |key: &str| {
+        let count = config.int(key);
+        count.and_then(|count| usize::try_from(count).ok())
+    };
     CompactionSettings {
         enabled: config.flag("compression.enabled"),
         threshold: share("compression.threshold", fallback.threshold),
         target_ratio: share("compression.target_ratio", fallback.target_ratio),
-        protect_first: config
-            .int("compression.protect_first_n")
-            .and_then(|count| usize::try_from(count).ok())
-            .unwrap_or(fallback.protect_first),
+        protect_first: count("compression.protect_first_n").unwrap_or(fallback.protect_first),
+        protect_last: count("compression.protect_last_n").unwrap_or(fallback.protect_last),
+        max_messages: count("compression.hygiene_hard_message_limit")
+            .filter(|count| *count > 0)
+            .unwrap_or(fallback.max_messages),
+        raises_codex: config.flag("compression.codex_gpt55_autoraise"),
         abort_on_summary_failure: config.flag("compression.abort_on_summary_failure"),
     }
 }

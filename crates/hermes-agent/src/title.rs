@@ -38,6 +38,8 @@ pub struct TitleJob {
     pub said: String,
     pub answered: String,
     pub redactor: Arc<Redactor>,
+    /// The language of the title, if not that of the user.
+    pub language: Option<String>,
 }
 
 /// A title that is being generated.
@@ -83,7 +85,13 @@ impl TitleJob {
         );
         AuxiliaryQuestion {
             task: AuxiliaryTask::TitleGeneration,
-            instructions: INSTRUCTIONS,
+            instructions: match &self.language {
+                Some(language) => format!(
+                    "{INSTRUCTIONS} Write it in {language}, whatever the language of the user is."
+                )
+                .into(),
+                None => INSTRUCTIONS.into(),
+            },
             text: self.redactor.redact(&text).into_owned(),
             max_tokens: MAX_TOKENS,
             temperature: 0.3,

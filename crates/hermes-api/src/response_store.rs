@@ -13,6 +13,16 @@ use crate::http::ApiError;
 /// Responses that are kept.
 const MOST: i64 = 100;
 
+/// Bytes of them that are kept, the latest aside: each has the whole conversation before it.
+const MOST_BYTES: i64 = 64 * 1024 * 1024;
+
+/// What is beyond one of these measures, least recently used first to go.
+const TOO_MANY: &str = "SELECT response_id FROM (
+         SELECT response_id, row_number() OVER latest AS place,
+             sum(octet_length(data)) OVER latest AS bytes
+         FROM responses WINDOW latest AS (ORDER BY accessed_at DESC, rowid DESC))
+     WHERE place > ?1 OR (place > 1 AND bytes > ?2)";
+
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS responses (
          response_id TEXT PRIMARY KEY, data TEXT NOT NULL, accessed_at REAL NOT NULL);
      CREATE TABLE IF NOT EXISTS conversations (
@@ -32,6 +42,7 @@ pub(crate) struct StoredResponse {
 #[derive(Debug)]
 pub(crate) struct ResponseStore {
     database: HomeDatabase,
+    most_bytes: i64,
 }
 
 impl ResponseStore {
@@ -39,6 +50,7 @@ impl ResponseStore {
     pub(crate) fn new() -> Self {
         Self {
             database: HomeDatabase::new("response_store.db", TABLES),
+            most_bytes: MOST_BYTES,
         }
     }
 
@@ -87,15 +99,14 @@ impl ResponseStore {
                     params![name, id],
                 )?;
             }
-            let too_many = "SELECT response_id FROM responses
-                 ORDER BY accessed_at DESC, rowid DESC LIMIT -1 OFFSET ?1";
+            let limits = params![MOST, self.most_bytes];
             connection.execute(
-                &format!("DELETE FROM conversations WHERE response_id IN ({too_many})"),
-                params![MOST],
+                &format!("DELETE FROM conversations WHERE response_id IN ({TOO_MANY})"),
+                limits,
             )?;
             connection.execute(
-                &format!("DELETE FROM responses WHERE response_id IN ({too_many})"),
-                params![MOST],
+                &format!("DELETE FROM responses WHERE response_id IN ({TOO_MANY})"),
+                limits,
             )
         });
         put.map(drop).map_err(unavailable)

@@ -48,3 +48,27 @@ fn only_the_latest_hundred_are_kept() {
     assert!(store.latest_of(home.path(), "resp_4").unwrap().is_none());
     assert!(store.get(home.path(), "resp_5").unwrap().is_some());
 }
+
+#[test]
+fn bytes_are_limited_and_the_latest_response_is_always_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let store = ResponseStore {
+        most_bytes: 10_000,
+        ..ResponseStore::new()
+    };
+    let put = |id: &str, length: usize| {
+        let stored = response(&"x".repeat(length));
+        store.put(home.path(), id, &stored, Some(id)).unwrap();
+    };
+    let kept = |id: &str| store.get(home.path(), id).unwrap().is_some();
+    for id in ["resp_a", "resp_b", "resp_c"] {
+        put(id, 1_500);
+    }
+    // Used last, so it goes last.
+    assert!(kept("resp_a"));
+    put("resp_d", 1_500);
+    assert!(kept("resp_a") && !kept("resp_b"));
+    assert_eq!(store.latest_of(home.path(), "resp_b").unwrap(), None);
+    put("resp_huge", 100_000);
+    assert!(kept("resp_huge") && !kept("resp_a") && !kept("resp_d"));
+}

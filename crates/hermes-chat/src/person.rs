@@ -51,6 +51,13 @@ impl Person for ScreenPerson {
         }
     }
 
+    fn secret(&self, question: &str, timeout: Duration) -> Option<SecretString> {
+        match self.ask(Asked::Secret(question.to_owned()), timeout)? {
+            Reply::Password(value) => Some(value),
+            Reply::Approval(_) | Reply::Text(_) => None,
+        }
+    }
+
     fn answer(&self, question: &ClarifyQuestion, timeout: Duration) -> Option<String> {
         match self.ask(Asked::Clarify(question.clone()), timeout)? {
             Reply::Text(text) => Some(text),

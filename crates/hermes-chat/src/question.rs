@@ -13,6 +13,8 @@ use hermes_tools::ClarifyQuestion;
 pub(crate) enum Asked {
     Approval(ApprovalRequest),
     Password,
+    /// A value that is not shown, and what it is for.
+    Secret(String),
     Clarify(ClarifyQuestion),
 }
 

@@ -192,6 +192,8 @@ vars! {
     HERMES_API_CALL_STALE_TIMEOUT;
     /// How often a broken stream is taken up again before it counts as an error; 2 if unset.
     HERMES_STREAM_RETRIES;
+    /// Seconds one call of git may take for a snapshot of files, 10 to 60; 30 if unset.
+    HERMES_CHECKPOINT_TIMEOUT;
     /// Whether every request to a model is kept in `sessions/request_dump_*.json`, without keys.
     HERMES_DUMP_REQUESTS;
     /// Address for the provider `custom` when `model.base_url` is unset.
@@ -269,6 +271,13 @@ vars! {
     /// `auto`, `on` or `off`: whether commands run in the kernel's sandbox, instead of
     /// `terminal.sandbox`.
     HERMES_TERMINAL_SANDBOX;
+    /// `1`, `true`, `yes` or `on`: add-ons are installed only into `HERMES_LAZY_INSTALL_TARGET`, and
+    /// not at all where that is not set.
+    HERMES_DISABLE_LAZY_INSTALLS;
+    /// Directory of installed add-ons instead of `lazy-packages` in the home; absolute.
+    HERMES_LAZY_INSTALL_TARGET;
+    /// Debug builds only: directory of locks that replace those of the add-on catalog.
+    HERMES_TEST_ADDON_LOCKS;
     /// Debug builds only: parts of the kernel to do without, to test the sandbox as on an older one.
     HERMES_TEST_SANDBOX_WITHOUT;
     /// Debug builds only: where marks of a container are looked for, to test as on a host.

@@ -29,11 +29,11 @@ impl Owner {
                 let id = text.trim();
                 (!id.is_empty()).then(|| short_hash(id.as_bytes(), DIGITS))
             });
-        let namespace = hermes_fs::read_link(Path::new("/proc/self/ns/pid")).ok()?;
+        let space = hermes_proc::ProcessSpace::own()?;
         Some(Self {
             machine,
             boot: short_hash(process.boot_id.as_bytes(), DIGITS),
-            namespace: short_hash(namespace.as_os_str().as_encoded_bytes(), DIGITS),
+            namespace: short_hash(space.pid_namespace.as_bytes(), DIGITS),
             pid: process.pid,
             start_time: process.start_time,
         })

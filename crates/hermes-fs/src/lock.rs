@@ -60,9 +60,11 @@ impl FileLock {
     /// Replaces what the lock file says, for those who ask who holds it.
     pub fn write(&self, bytes: &[u8]) -> Result<()> {
         fault::point();
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let write = || {
-            self.file.set_len(0)?;
+            // Cut off last: who reads in between finds no empty file.
             self.file.write_all_at(bytes, 0)?;
+            self.file.set_len(length)?;
             self.file.sync_data()
         };
         write().map_err(Error::io("write", &self.path))

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_home::{GatewayMarker, gateway_pid};
+use hermes_home::{GatewayMarker, gateway_elsewhere, gateway_pid};
 use hermes_proc::{ProcessHandle, identity_of};
 use hermes_runtime::Context;
-use hermes_supervise::StateFile;
+use hermes_supervise::{ClaimError, StateFile};
 use serde_json::Value;
 
 use crate::error::StartError;
@@ -28,11 +28,21 @@ pub(crate) fn check(context: &Context, options: &GatewayOptions) -> Result<(), S
         refuse_if_served_by_default(context)?;
     }
     let home = &context.location.home;
+    refuse_beside_other_host(home)?;
     match gateway_pid(home).filter(|pid| *pid != std::process::id()) {
         Some(pid) if may_replace(options.replaces, home, pid) => {
             replace(home, pid, drain_timeout(context))
         }
         Some(pid) => Err(StartError::AlreadyRunning { pid }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses where a gateway of this home lives in another container or on another machine, out of
+/// reach for any signal.
+pub fn refuse_beside_other_host(home: &Path) -> Result<(), StartError> {
+    match gateway_elsewhere(home) {
+        Some(host) => Err(ClaimError::Elsewhere { host }.into()),
         None => Ok(()),
     }
 }

@@ -21,8 +21,8 @@ use crate::health::HealthBoard;
 use crate::live_context::LiveContext;
 use crate::supervisor::Supervisor;
 
-/// How often the owner of a home looks whether the home is still its own.
-const VERIFY_EVERY: Duration = Duration::from_secs(10);
+/// How often the owner of a home looks whether the home is still its own, and says that it lives.
+pub(crate) const VERIFY_EVERY: Duration = Duration::from_secs(10);
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(30);
 /// How long after its start a gateway gives back the memory that the start has taken.
 const FIRST_GIVE_BACK: Duration = Duration::from_secs(2);
@@ -111,10 +111,12 @@ impl Claimed {
     }
 
     /// Looks whether the home is still ours; `Some` if another gateway has it.
-    fn verify(&mut self) -> Option<Cause> {
+    pub(crate) fn verify(&mut self) -> Option<Cause> {
         match self.claim.verify() {
             Ok(()) => None,
-            Err(error @ ClaimError::Held { .. }) => Some(Cause::Broken(error.to_string())),
+            Err(error @ (ClaimError::Held { .. } | ClaimError::Elsewhere { .. })) => {
+                Some(Cause::Broken(error.to_string()))
+            }
             // Read-only or gone for now; the state file says so in the log.
             Err(ClaimError::File(error)) => {
                 tracing::debug!(%error, "could not look after the lock of the gateway");

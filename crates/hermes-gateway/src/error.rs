@@ -33,9 +33,17 @@ impl StartError {
     /// The exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Configuration { .. } => BAD_CONFIGURATION,
+            // To try again is no use either while the other one lives.
+            Self::Configuration { .. } | Self::Claim(ClaimError::Elsewhere { .. }) => {
+                BAD_CONFIGURATION
+            }
             _ => 1,
         }
+    }
+
+    /// Whether a supervisor may start the gateway again.
+    pub fn is_worth_another_try(&self) -> bool {
+        self.exit_code() != BAD_CONFIGURATION
     }
 
     /// What to do next.
@@ -49,6 +57,10 @@ impl StartError {
             Self::AlreadyRunning { .. } | Self::Claim(ClaimError::Held { .. }) => {
                 "`hermes gateway restart` restarts it, `hermes gateway stop` stops it, \
                  `hermes gateway run --replace` takes its place"
+            }
+            Self::Claim(ClaimError::Elsewhere { .. }) => {
+                "a home has one gateway: stop that one first, or give this one a home or a volume \
+                 of its own"
             }
             Self::Configuration { .. } => "`hermes config check` shows the line",
             Self::NotReplaced { .. } | Self::Signals(_) | Self::Thread { .. } => return None,

@@ -14,7 +14,7 @@ use hermes_supervise::{ExitLog, GatewayClaim, GatewayState, PidRecord, Readiness
 use crate::active_state::ActiveState;
 use crate::cause::Cause;
 use crate::checks;
-use crate::claimed::Claimed;
+use crate::claimed::{Claimed, VERIFY_EVERY};
 use crate::error::StartError;
 use crate::health::HealthBoard;
 use crate::live_context::{LiveContext, broken_file};
@@ -72,7 +72,7 @@ impl Gateway {
     fn claim(self, home: &Path, log: &ExitLog) -> Result<Begun, StartError> {
         let context = self.context;
         let record = PidRecord::own(&context.program.path);
-        let claim = GatewayClaim::take(home, record.clone())?;
+        let mut claim = GatewayClaim::take(home, record.clone())?;
         log.started();
         tracing::info!(pid = record.pid, "gateway starting");
         let mut state = ActiveState::begin(home, &record);
@@ -86,7 +86,7 @@ impl Gateway {
                 "the gateway was started too often; it goes on in {} s",
                 pause.as_secs()
             );
-            if let Some(ended) = wait_out(pause, &self.signals, home) {
+            if let Some(ended) = wait_out(pause, &self.signals, home, &mut claim)? {
                 state.end(GatewayState::Stopped, Some(&ended.reason), false);
                 return Ok(Begun::Ended(ended));
             }
@@ -126,21 +126,29 @@ fn respawn_pause(context: &Context) -> Option<Duration> {
 }
 
 /// Waits; a signal that ends the gateway ends the wait.
-fn wait_out(pause: Duration, signals: &ServiceSignals, home: &Path) -> Option<Ended> {
+fn wait_out(
+    pause: Duration,
+    signals: &ServiceSignals,
+    home: &Path,
+    claim: &mut GatewayClaim,
+) -> Result<Option<Ended>, StartError> {
     let deadline = Instant::now() + pause;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return None;
+            return Ok(None);
         }
         // Fails for want of memory only; the start goes on.
-        if let Ok(None) | Err(_) = first_readable(&[signals.as_fd()], Some(left)) {
-            return None;
+        let Ok(readable) = first_readable(&[signals.as_fd()], Some(left.min(VERIFY_EVERY))) else {
+            return Ok(None);
+        };
+        if readable.is_none() {
+            claim.verify()?;
         }
         for signal in signals.take() {
             if signal != ServiceSignal::Reload {
                 let own = identity_of(std::process::id());
-                return Some(Cause::of_signal(signal, home, own.as_ref()).ended());
+                return Ok(Some(Cause::of_signal(signal, home, own.as_ref()).ended()));
             }
         }
     }

@@ -21,7 +21,7 @@ mod services;
 mod shutdown;
 mod supervisor;
 
-pub use checks::drain_timeout;
+pub use checks::{drain_timeout, refuse_beside_other_host};
 pub use dispatch_loop::{DispatchLoop, DispatchObserver, Steering, described_limits};
 pub use error::StartError;
 pub use gateway::Gateway;

@@ -7,7 +7,7 @@ use hermes_proc::{ServiceSignal, first_readable};
 use hermes_supervise::GatewayState;
 
 use crate::cause::Cause;
-use crate::claimed::Claimed;
+use crate::claimed::{Claimed, VERIFY_EVERY};
 use crate::options::Ended;
 use crate::supervisor::Supervisor;
 
@@ -82,6 +82,7 @@ impl Claimed {
     /// Waits until no turn is in flight; `false` if that took too long or a second signal came.
     fn drain(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
+        let mut verify_at = Instant::now() + VERIFY_EVERY;
         self.state.set_state(GatewayState::Draining);
         loop {
             self.health.changed().clear();
@@ -100,9 +101,16 @@ impl Claimed {
                 );
                 return false;
             }
+            if Instant::now() >= verify_at {
+                verify_at = Instant::now() + VERIFY_EVERY;
+                if let Some(cause) = self.verify() {
+                    tracing::warn!(active, "turns were cut off: {}", cause.reason());
+                    return false;
+                }
+            }
             let wakes = [self.signals.as_fd(), self.health.changed().as_fd()];
             // Fails for want of memory only; then nothing is waited for.
-            if first_readable(&wakes, Some(left)).is_err() {
+            if first_readable(&wakes, Some(left.min(VERIFY_EVERY))).is_err() {
                 return false;
             }
             if self.is_pressed() {

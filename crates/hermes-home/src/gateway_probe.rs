@@ -8,10 +8,9 @@ use hermes_fs::FileLock;
 use hermes_proc::{identity_of, is_zombie, start_time_of};
 use serde_json::Value;
 
+use crate::gateway_host::is_foreign;
+use crate::gateway_record;
 use crate::hermes_command::{command_of_process, known_hermes, may_be_of_home};
-
-/// Records are a few hundred bytes; the state file lists platforms and stays below this too.
-const RECORD_LIMIT: u64 = 1024 * 1024;
 
 /// States in which the last gateway said goodbye.
 const ENDED_STATES: &[&str] = &["stopped", "startup_failed"];
@@ -22,9 +21,14 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
     let lock = home.join("gateway.lock");
     match FileLock::is_held(&lock) {
         Ok(true) => {
-            let record = load_json(&home.join("gateway.pid"))
+            let by_lock = gateway_record::load(&lock);
+            // Whoever holds it, no process here is meant, whatever the other files say.
+            if by_lock.as_ref().is_some_and(is_foreign) {
+                return None;
+            }
+            let record = gateway_record::load(&home.join("gateway.pid"))
                 .filter(|record| pid_in(record).is_some())
-                .or_else(|| load_json(&lock));
+                .or(by_lock);
             if let Some(pid) = record.as_ref().and_then(gateway_in) {
                 return Some(pid);
             }
@@ -41,7 +45,7 @@ pub fn gateway_pid(home: &Path) -> Option<u32> {
 /// The pid of a live gateway that the records of a home name, whoever holds its lock. For a gateway
 /// that has just taken the lock: the one before it may have lost the file it had locked.
 pub fn recorded_gateway(home: &Path) -> Option<u32> {
-    let record = load_json(&home.join("gateway.pid"));
+    let record = gateway_record::load(&home.join("gateway.pid"));
     record
         .as_ref()
         .and_then(gateway_in)
@@ -49,7 +53,7 @@ pub fn recorded_gateway(home: &Path) -> Option<u32> {
 }
 
 fn pid_by_state(home: &Path) -> Option<u32> {
-    let state = load_json(&home.join("gateway_state.json"))?;
+    let state = gateway_record::load(&home.join("gateway_state.json"))?;
     let name = state.get("gateway_state").and_then(Value::as_str)?;
     if ENDED_STATES.contains(&name) {
         return None;
@@ -81,19 +85,14 @@ fn is_exact(record: &Value) -> bool {
         && record.get("start_time").is_some_and(Value::is_u64)
 }
 
-/// The pid, if a live process has it that started when the record says.
+/// The pid, if a live process of this host has it that started when the record says.
 fn live_pid(record: &Value) -> Option<u32> {
     let pid = pid_in(record)?;
+    if is_foreign(record) {
+        return None;
+    }
     let started = start_time_of(pid)?;
     let recorded = record.get("start_time").and_then(Value::as_u64);
     let same = recorded.is_none_or(|recorded| recorded == started);
     (same && !is_zombie(pid) && identity_of(pid).is_some()).then_some(pid)
-}
-
-fn load_json(path: &Path) -> Option<Value> {
-    // Missing, unreadable or torn: to a probe all three mean that nothing is known.
-    let bytes = hermes_fs::read_optional(path, RECORD_LIMIT)
-        .ok()
-        .flatten()?;
-    serde_json::from_slice(&bytes).ok()
 }

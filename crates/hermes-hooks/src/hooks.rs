@@ -11,6 +11,7 @@ use crate::host::HookHost;
 use crate::reply::HookReply;
 use crate::run::run_hook;
 use crate::spec::HookSpec;
+use crate::spill::OutputSpill;
 
 /// The accepted hooks of a conversation.
 pub struct Hooks {
@@ -18,6 +19,7 @@ pub struct Hooks {
     host: Box<dyn HookHost>,
     /// Where the conversation takes place: `cli`, `api_server`, …
     platform: String,
+    spill: OutputSpill,
 }
 
 /// Something that hooks are told of.
@@ -54,11 +56,17 @@ impl std::fmt::Debug for Hooks {
 
 impl Hooks {
     /// Hooks that were accepted.
-    pub fn new(hooks: Vec<HookSpec>, host: Box<dyn HookHost>, platform: &str) -> Self {
+    pub fn new(
+        hooks: Vec<HookSpec>,
+        host: Box<dyn HookHost>,
+        platform: &str,
+        spill: OutputSpill,
+    ) -> Self {
         Self {
             specs: hooks,
             host,
             platform: platform.to_owned(),
+            spill,
         }
     }
 
@@ -90,7 +98,7 @@ impl Hooks {
         let added: Vec<String> = self
             .replies(occasion)
             .filter_map(|reply| match reply {
-                HookReply::Context(text) => Some(text),
+                HookReply::Context(text) => Some(self.spill.shortened(text, occasion.session)),
                 _ => None,
             })
             .collect();

@@ -12,6 +12,7 @@ mod host;
 mod reply;
 mod run;
 mod spec;
+mod spill;
 
 pub use accepted::{Acceptance, AcceptedHooks};
 pub use command::{script_of, script_time};
@@ -21,3 +22,4 @@ pub use host::HookHost;
 pub use reply::HookReply;
 pub use run::{HookEnd, HookRun, run_hook};
 pub use spec::{Configured, HookSpec, OnError, configured};
+pub use spill::OutputSpill;

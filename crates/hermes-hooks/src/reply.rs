@@ -4,8 +4,6 @@ use serde_json::Value;
 
 use crate::event::HookEvent;
 
-/// Most characters that a hook can add or put in the place of others.
-const MOST_TEXT: usize = 10_000;
 /// Most characters of a reason.
 const MOST_REASON: usize = 1_000;
 
@@ -43,7 +41,7 @@ impl HookReply {
                 reason("reason", "message")
             }
             HookEvent::PreLlmCall => match text("context").map(str::trim) {
-                Some(context) if !context.is_empty() => Self::Context(bounded(context)),
+                Some(context) if !context.is_empty() => Self::Context(context.to_owned()),
                 _ => Self::Nothing,
             },
             HookEvent::TransformToolResult
@@ -64,15 +62,6 @@ impl HookReply {
             _ => words,
         })
     }
-}
-
-/// The text, with a note where it was cut.
-fn bounded(text: &str) -> String {
-    let kept = hermes_text::cut(text, MOST_TEXT);
-    if kept.len() == text.len() {
-        return text.to_owned();
-    }
-    format!("{kept}\n[A hook said more; it was cut after {MOST_TEXT} characters.]")
 }
 
 #[cfg(test)]
@@ -109,19 +98,6 @@ mod tests {
         }
         let allowed = parsed(HookEvent::PreToolCall, r#"{"decision": "approve"}"#);
         assert_eq!(allowed, Ok(HookReply::Nothing));
-    }
-
-    #[test]
-    fn what_is_added_is_bounded() {
-        let said = serde_json::json!({"context": "x".repeat(20_000)}).to_string();
-        let Ok(HookReply::Context(text)) = parsed(HookEvent::PreLlmCall, &said) else {
-            panic!("no context");
-        };
-        assert!(
-            text.len() < 10_200 && text.contains("it was cut"),
-            "{}",
-            text.len()
-        );
     }
 
     #[test]

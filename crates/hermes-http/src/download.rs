@@ -11,6 +11,7 @@ use hermes_config::Config;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, Url};
 
+use crate::blocklist::Blocklist;
 use crate::{HttpSettings, Scheme, root_cause};
 
 /// Limit for all redirects and the whole file together.
@@ -31,6 +32,7 @@ pub enum Reachable {
 #[derive(Debug, Clone, Default)]
 pub struct Downloads {
     pub reachable: Reachable,
+    pub(crate) blocked: Blocklist,
     /// Whom an encrypted connection trusts. Proxies are not used.
     pub http: HttpSettings,
 }
@@ -54,6 +56,7 @@ impl Downloads {
             } else {
                 Reachable::Public
             },
+            blocked: Blocklist::resolve(config),
             http: HttpSettings::resolve(config),
         }
     }
@@ -77,6 +80,12 @@ impl Downloads {
             return Err("The page is not text.".to_owned());
         }
         String::from_utf8(page.bytes).map_err(|_| "The page is not text in UTF-8.".to_owned())
+    }
+
+    /// Why another program must not fetch from this address; `None` if it may, or if this is no
+    /// address of the web.
+    pub fn refusal(&self, address: &str) -> Option<String> {
+        self.blocked.refusal(&Url::parse(address.trim()).ok()?)
     }
 
     fn fetch_from(
@@ -109,6 +118,9 @@ impl Downloads {
         addresses: &Resolver<'_>,
     ) -> Result<Downloaded, String> {
         for _ in 0..=MOST_REDIRECTS {
+            if let Some(refusal) = self.blocked.refusal(&url) {
+                return Err(refusal);
+            }
             let client = self.client_for(&url, addresses)?;
             let response = client.get(url.clone()).send().await.map_err(reason)?;
             let status = response.status();

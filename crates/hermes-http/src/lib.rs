@@ -3,6 +3,7 @@
 //! The only crate that chooses certificates, proxies and cryptography. Addresses are kept out of
 //! errors: they may hold a key.
 
+mod blocklist;
 mod download;
 mod settings;
 

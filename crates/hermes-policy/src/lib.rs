@@ -14,8 +14,8 @@ mod workspace;
 
 pub use approval::{
     Answer, ApprovalMode, ApprovalRequest, ApprovalSettings, ApprovedBy, Approver, Assessment,
-    CheckRequest, CommandPolicy, Interaction, PermanentApprovals, RiskAssessor, SessionApprovals,
-    Status, Unattended, Verdict,
+    CheckRequest, CommandPolicy, CommandScanner, Interaction, PermanentApprovals, RiskAssessor,
+    SCANNED, SessionApprovals, Status, Unattended, Verdict,
 };
 pub use command::{KnownHomes, KnownPaths, SudoRewrite, with_password_from_stdin};
 pub use files::{

@@ -189,6 +189,7 @@ impl Child {
     /// Kills the child, which must have started nobody, and leaves its end to [`crate::reap_orphans`].
     pub fn kill_and_leave(mut self) {
         if self.status.is_none() {
+            // One that has ended already cannot be killed, and need not be.
             let _: rustix::io::Result<()> = kill_process(self.pid, Signal::KILL);
             disown(self.pid);
         }

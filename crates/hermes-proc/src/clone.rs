@@ -313,6 +313,7 @@ fn errno() -> c_int {
 
 /// Ends a child and waits for that.
 fn end(pid: Pid) {
+    // Our own child, which nobody has waited for: it is there, alive or not.
     let _: Result<(), _> = kill_process(pid, Signal::KILL);
     let _: rustix::io::Result<_> = bury(pid);
 }

@@ -5,6 +5,7 @@
 //! speaks English, so that its answers can be read.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,6 +39,14 @@ const SAFE_SETTINGS: [&str; 10] = [
     "commit.gpgSign=false",
     "log.showSignature=false",
     "submodule.recurse=false",
+];
+/// Settings of a store whose work tree is somebody else's.
+const STORE_SETTINGS: [&str; 5] = [
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.quotePath=false",
+    "advice.addEmbeddedRepo=false",
+    "gc.auto=0",
 ];
 /// Variables that name programs.
 const PROGRAMS: [&str; 3] = ["GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS"];
@@ -75,7 +84,20 @@ pub enum GitError {
         /// The command, such as `rev-parse`.
         command: String,
         message: String,
+        /// What it ended with; `None` after a signal.
+        code: Option<i32>,
     },
+}
+
+/// A repository of our own whose work tree is somebody else's directory. Nothing is looked up in that
+/// directory but its files: what it says about filters or hooks does not count, and neither do the
+/// settings of the user and of the system.
+#[derive(Debug, Clone, Copy)]
+pub struct GitStore<'a> {
+    /// The repository. Whoever makes it sees to it that its settings name no program.
+    pub directory: &'a Path,
+    pub work_tree: &'a Path,
+    pub index: &'a Path,
 }
 
 /// Limits of one call.
@@ -96,10 +118,14 @@ impl Default for GitLimits {
 }
 
 /// The program git, ready to run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Git {
     program: PathBuf,
     env: ChildEnv,
+    /// Settings that every call gets besides the safe ones.
+    settings: Vec<&'static str>,
+    /// Whether the repository may name filters.
+    has_filters: bool,
 }
 
 impl Git {
@@ -118,7 +144,54 @@ impl Git {
         Ok(Self {
             program,
             env: env.into(),
+            settings: Vec::new(),
+            has_filters: true,
         })
+    }
+
+    /// The same program for a store of our own.
+    #[must_use]
+    pub fn on_store(&self, store: GitStore<'_>) -> Self {
+        self.of_nobody()
+            .with("GIT_DIR", store.directory)
+            .with("GIT_WORK_TREE", store.work_tree)
+            .with("GIT_INDEX_FILE", store.index)
+    }
+
+    /// The same program without the settings of the user and of the system.
+    #[must_use]
+    pub fn of_nobody(&self) -> Self {
+        let mut git = Self {
+            settings: STORE_SETTINGS.to_vec(),
+            has_filters: false,
+            ..self.clone()
+        };
+        // Settings may come as variables, too.
+        git.env.remove_prefixed("GIT_");
+        let given = [
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_SYSTEM", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ];
+        given
+            .into_iter()
+            .fold(git, |git, (name, value)| git.with(name, value))
+    }
+
+    /// With more settings, each `name=value`.
+    #[must_use]
+    pub fn with_settings(mut self, settings: &[&'static str]) -> Self {
+        self.settings.extend_from_slice(settings);
+        self
+    }
+
+    /// With one more variable.
+    fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.env.set(name, value.into());
+        self
     }
 
     /// Runs a command in a directory and returns what it printed, without the last line break.
@@ -137,24 +210,39 @@ impl Git {
         args: impl IntoIterator<Item = A>,
         limits: GitLimits,
     ) -> Result<String, GitError> {
+        let output = self.run_with_input(directory, args, b"", limits)?;
+        let text = String::from_utf8_lossy(&output);
+        Ok(text.trim_end().to_owned())
+    }
+
+    /// As [`Git::run_within`], with something on standard input. Gives all bytes that were printed.
+    pub fn run_with_input<A: Into<OsString>>(
+        &self,
+        directory: &Path,
+        args: impl IntoIterator<Item = A>,
+        input: &[u8],
+        limits: GitLimits,
+    ) -> Result<Vec<u8>, GitError> {
         let mut args: Vec<OsString> = args.into_iter().map(Into::into).collect();
         let command = args.first().map(|arg| arg.to_string_lossy().into_owned());
         let command = command.unwrap_or_default();
+        let own = self.settings.iter().map(|setting| (*setting).to_owned());
         let mut settings: Vec<String> = SAFE_SETTINGS.map(str::to_owned).into();
+        settings.extend(own);
         if SHOWING.contains(&command.as_str()) {
             args.splice(1..1, SHOWN_BY_GIT.map(OsString::from));
         }
-        if !WITHOUT_CONTENT.contains(&command.as_str()) {
+        if self.has_filters && !WITHOUT_CONTENT.contains(&command.as_str()) {
             settings.extend(self.filters_off(directory)?);
         }
-        let answer = self.call(directory, &settings, args, limits)?;
+        let answer = self.call(directory, &settings, args, input, limits)?;
         if answer.status.success() {
-            let text = String::from_utf8_lossy(&answer.stdout);
-            return Ok(text.trim_end().to_owned());
+            return Ok(answer.stdout);
         }
         Err(GitError::Refused {
             command,
             message: one_line(&String::from_utf8_lossy(&answer.stderr), MESSAGE_LIMIT),
+            code: answer.status.code(),
         })
     }
 
@@ -164,7 +252,7 @@ impl Git {
         let ask = ["config", "--null", "--name-only", "--get-regexp", FILTERS];
         let ask = ask.map(OsString::from).into();
         let safe = SAFE_SETTINGS.map(str::to_owned);
-        let answer = self.call(directory, &safe, ask, GitLimits::default())?;
+        let answer = self.call(directory, &safe, ask, b"", GitLimits::default())?;
         let names = String::from_utf8_lossy(&answer.stdout);
         let names = names.split_terminator('\0').map(|name| {
             let value = if name.ends_with(".required") {
@@ -176,7 +264,11 @@ impl Git {
             if name.contains('=') {
                 let message = format!("the filter setting {name:?} cannot be switched off");
                 let command = "config".to_owned();
-                return Err(GitError::Refused { command, message });
+                return Err(GitError::Refused {
+                    command,
+                    message,
+                    code: None,
+                });
             }
             Ok(format!("{name}={value}"))
         });
@@ -188,6 +280,7 @@ impl Git {
         directory: &Path,
         settings: &[String],
         args: Vec<OsString>,
+        input: &[u8],
         limits: GitLimits,
     ) -> Result<Captured, GitError> {
         let settings = settings.iter().flat_map(|setting| ["-c", setting]);
@@ -196,6 +289,12 @@ impl Git {
             cwd: Some(directory.to_owned()),
             ..ChildSpec::new(&self.program, words, self.env.clone())
         };
-        Ok(spec.run_captured(limits.timeout, limits.max_output)?)
+        if input.is_empty() {
+            return Ok(spec.run_captured(limits.timeout, limits.max_output)?);
+        }
+        let mut child = spec.start_streamed(limits.timeout, limits.max_output)?;
+        // A git that stops reading says why when it ends; so does one that is killed at the limit.
+        let _gone = child.write_all(input);
+        Ok(child.finish()?)
     }
 }

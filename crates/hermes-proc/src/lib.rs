@@ -26,6 +26,7 @@ mod orphans;
 mod output;
 mod own_memory;
 mod poll;
+mod process_space;
 mod pty;
 mod replace;
 pub mod sandbox;
@@ -47,7 +48,7 @@ pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use file_identity::with_files_of;
 pub use file_watch::{FileWatch, WaitEnd};
-pub use git::{Git, GitError, GitLimits};
+pub use git::{Git, GitError, GitLimits, GitStore};
 pub use identity::{
     ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,
     start_time_of,
@@ -61,6 +62,7 @@ pub use marks::{MarkedProcess, hidden_processes_of, kill_marked, processes_marke
 pub use orphans::{adopt_orphans, reap_orphans};
 pub use own_memory::hide_own_memory;
 pub use poll::{PollSet, Watched, first_readable, read_once};
+pub use process_space::ProcessSpace;
 pub use pty::Pty;
 pub use replace::replace_process;
 pub use service_signals::{ServiceSignal, ServiceSignals};

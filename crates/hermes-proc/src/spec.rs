@@ -101,6 +101,15 @@ impl From<Vec<(OsString, OsString)>> for ChildEnv {
 }
 
 impl ChildEnv {
+    pub(crate) fn set(&mut self, name: &str, value: OsString) {
+        self.0.insert(OsString::from(name), value);
+    }
+
+    pub(crate) fn remove_prefixed(&mut self, prefix: &str) {
+        self.0
+            .retain(|name, _| !name.as_encoded_bytes().starts_with(prefix.as_bytes()));
+    }
+
     pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.0
     }

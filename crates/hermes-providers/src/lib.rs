@@ -34,13 +34,14 @@ pub use catalog::{
 pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
 pub use login::{
-    BrowserLogin, CopilotHost, DeviceLogin, DevicePrompt, LOGIN_SERVERS, LoginConnection,
-    LoginError, LoginServer, QwenLogin, login_server,
+    AuthorizationServer, BrowserLogin, ClientRequest, CopilotHost, DeviceLogin, DevicePrompt,
+    LOGIN_SERVERS, LoginConnection, LoginError, LoginServer, LoginStep, QwenLogin, RedirectAddress,
+    ResourceGrant, ResourceLogin, login_server, renewed_tokens,
 };
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{
-    AuthError, AuthFile, CredentialEntry, CredentialStatus, LoginPortal, LoginTokens, RemovedLogin,
-    is_usable_secret, key_refusal,
+    AuthError, AuthFile, CredentialEntry, CredentialStatus, LoginPortal, LoginTokens, RefreshError,
+    RemovedLogin, is_usable_secret, key_refusal,
 };
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;

@@ -18,6 +18,7 @@ use hermes_terminal::environment::{
 };
 
 use crate::error::Result;
+use crate::mcp_shared::McpShared;
 
 /// The program that children may call back.
 #[derive(Debug, Clone)]
@@ -56,6 +57,8 @@ pub struct Context {
     /// Set once commands could be confined under these settings. Shared by all copies.
     confines: Arc<OnceLock<()>>,
     environments: Arc<ChildEnvironments>,
+    /// The MCP servers of this process, shared by all copies.
+    mcp: Arc<McpShared>,
 }
 
 /// What children may know under the settings of a context, looked up once for all of its copies.
@@ -83,7 +86,18 @@ impl Context {
             reporter: None,
             confines: Arc::default(),
             environments: Arc::default(),
+            mcp: Arc::default(),
         }
+    }
+
+    /// The MCP servers of this process.
+    pub(crate) fn mcp_shared(&self) -> &Arc<McpShared> {
+        &self.mcp
+    }
+
+    /// Ends the MCP servers of this process. The next call starts them again.
+    pub fn close_mcp_servers(&self) {
+        self.mcp.pool.close();
     }
 
     /// Whether commands can be confined. That takes as long to find out as a turn, so a process of many
@@ -237,7 +251,7 @@ impl Context {
         let names = names.chain(config_secret_names(config));
         let values = names.filter_map(|name| config.secret(&name));
         let values = values.map(|value| value.expose().to_owned());
-        let values = values.chain(hermes_config::settings::secret_values(config.tree()));
+        let values = values.chain(config.secret_values());
         let values = values.chain(stored_keys(&self.location.home));
         let values = values.chain(self.inherited_secrets());
         // A name set both in the file and in the environment has two secret values.

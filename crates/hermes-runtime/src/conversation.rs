@@ -1,18 +1,22 @@
 //! An open conversation: turns, changes between turns, and its end.
 
 mod goal;
+mod mcp;
 mod standing_goal;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::prompt::{PromptParts, assemble};
 use hermes_agent::{Agent, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
 use hermes_board::completion::GoalJudge;
-use hermes_providers::{AuxiliaryModels, Image};
+use hermes_checkpoints::Checkpoints;
+use hermes_providers::{AuxiliaryModels, Effort, Image};
 use hermes_session::{Session, SessionId};
 
 use crate::active_sessions::SessionSlot;
+use crate::checkpoints::Upkeep;
 use crate::context::Context;
 use crate::context_window;
 use crate::error::Result;
@@ -53,12 +57,24 @@ pub struct Conversation {
     pub(crate) judge: Arc<dyn GoalJudge>,
     /// Images that go with the next message.
     pub(crate) attached: Vec<Image>,
+    pub(crate) upkeep: Upkeep,
     pub(crate) person: Arc<dyn Person>,
 }
 
 impl Conversation {
+    /// The snapshots of files that this conversation takes, if any.
+    pub fn checkpoints(&self) -> Option<Arc<Checkpoints>> {
+        self.agent.context().conversation.checkpoints.clone()
+    }
+
+    /// The directory that commands and relative paths start at.
+    pub fn directory(&self) -> PathBuf {
+        self.agent.context().session.cwd()
+    }
+
     /// Runs one turn.
     pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
+        self.follow_mcp_servers();
         let message = self.title.before_turn(&input, !self.agent.is_stored());
         let mut input = input;
         input.images.append(&mut self.attached);
@@ -246,6 +262,7 @@ impl Conversation {
         }
         let found = skills::load(&[name.to_owned()], &self.context)?;
         let id = self.agent.session_id();
+        self.tools.skills.ask_for_missing(&found, id.as_str());
         let told = self
             .tools
             .skills
@@ -257,6 +274,13 @@ impl Conversation {
     /// Names and texts of the personalities of the settings.
     pub fn personalities(&self) -> Vec<(String, String)> {
         personality::all(&self.context)
+    }
+
+    /// How much the model thinks from now on, in this session and its sub-agents.
+    pub fn set_effort(&mut self, effort: Option<Effort>) {
+        self.agent.set_effort(effort);
+        self.children.settings.effort = effort;
+        self.renew_children();
     }
 
     /// Names of the skills that can be loaded.
@@ -298,6 +322,7 @@ impl Conversation {
         }
         self.tools.stop_background(&self.context, &*self.person);
         self.tools.release();
+        self.upkeep.finish();
         if let Some(worktree) = self.worktree.take() {
             worktree.finish(&*self.person);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hermes_config::vars;
-use hermes_hooks::{AcceptedHooks, HookHost, HookSpec, Hooks, configured};
+use hermes_hooks::{AcceptedHooks, HookHost, HookSpec, Hooks, OutputSpill, configured};
 use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 use hermes_terminal::environment::LiveEnvironment;
@@ -98,7 +98,13 @@ pub(crate) fn conversation_hooks(
         sandbox,
         account_home: context.location.user_home.clone(),
     };
-    (!hooks.is_empty()).then(|| Arc::new(Hooks::new(hooks, Box::new(host), platform)))
+    if hooks.is_empty() {
+        return None;
+    }
+    let location = &context.location;
+    let setting = context.config().get("hooks");
+    let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
+    Some(Arc::new(Hooks::new(hooks, Box::new(host), platform, spill)))
 }
 
 /// What scripts of the user's run with.

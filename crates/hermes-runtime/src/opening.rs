@@ -9,6 +9,7 @@ use hermes_providers::ToolSchema;
 use hermes_session::{NewSession, Session, SessionStore};
 use hermes_tools::{CallContext, ToolSelection};
 
+use crate::coding_context::CodingContext;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::person::Person;
@@ -63,17 +64,24 @@ pub(crate) fn context_in_directory(
     }
 }
 
-/// The tools that the model is offered; no others can be called.
+/// The tools that the model is offered; no others can be called. `window` is the model's context window.
 pub(crate) fn offered_tools(
     call: &mut CallContext,
     request: &ConversationRequest,
+    tools: &ToolSet,
+    window: u64,
     context: &Context,
     person: &dyn Person,
 ) -> Result<Arc<[ToolSchema]>> {
-    let named = request.toolsets.as_deref();
+    let cwd = call.session.cwd();
+    let coding = CodingContext::detect(request, &cwd, tools.remote().is_some(), context);
+    let focused = coding.filter(|coding| coding.is_focused && request.toolsets.is_none());
+    let focused = focused.map(|_| coding_toolsets(call));
+    let named = request.toolsets.as_deref().or(focused.as_deref());
     let selection =
         ToolSelection::resolve(context.config(), &context.env, &request.platform, named);
-    let mut offer = call.registry.offer(&selection, call);
+    let registry = Arc::clone(&call.registry);
+    let mut offer = registry.offer(&selection, call);
     if request.is_scheduled {
         offer
             .tools
@@ -85,8 +93,16 @@ pub(crate) fn offered_tools(
     if named.is_some() && offer.unknown.len() >= selection.names.len() {
         return Err(Error::NoToolset);
     }
+    offer.defer(&call.conversation.tool_search, window);
     call.enabled_tools = offer.names();
     Ok(tool_schemas(offer.tools))
+}
+
+/// The toolset for programming, and those of MCP servers, which the user has set up for the work.
+fn coding_toolsets(call: &CallContext) -> String {
+    let of_servers = call.registry.server_toolsets();
+    let names: Vec<&str> = std::iter::once("coding").chain(of_servers).collect();
+    names.join(",")
 }
 
 /// The record of a new session.

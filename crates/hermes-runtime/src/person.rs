@@ -36,6 +36,11 @@ pub trait Person: Send + Sync {
         None
     }
 
+    /// A value that is not shown while it is typed; `None` if none was given in time.
+    fn secret(&self, _question: &str, _timeout: Duration) -> Option<SecretString> {
+        None
+    }
+
     /// Answers a question of the agent; `None` if no answer came in time.
     fn answer(&self, _: &ClarifyQuestion, _timeout: Duration) -> Option<String> {
         None

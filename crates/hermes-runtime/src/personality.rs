@@ -1,20 +1,98 @@
-//! `personalities` and `display.personality`: manners in which the model answers.
+//! `personalities`, `agent.personalities` and `display.personality`: manners in which the model
+//! answers.
 
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::person::Person;
 
-/// Names and texts of the personalities of the settings.
+/// Personalities that everybody has, by the names of the reference.
+const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "helpful",
+        "Answer in a friendly manner, and offer help with the next step.",
+    ),
+    (
+        "concise",
+        "Answer as briefly as the question allows: no introduction, no summary, no repetition.",
+    ),
+    (
+        "technical",
+        "Answer as an expert for experts: exact terms, numbers, versions and limits, and how things work \
+         underneath.",
+    ),
+    (
+        "creative",
+        "Look for unusual solutions, and offer more than one before you recommend one.",
+    ),
+    (
+        "teacher",
+        "Answer as a patient teacher: explain step by step, with an example for each idea, and say why.",
+    ),
+    (
+        "kawaii",
+        "Answer in a cute and cheerful manner, with kaomoji such as (◕‿◕) and ♪ here and there. Code, \
+         commands and files stay as they are.",
+    ),
+    (
+        "catgirl",
+        "Answer as a playful catgirl who says nya now and then, with cat kaomoji such as (=^･ω･^=). Code, \
+         commands and files stay as they are.",
+    ),
+    (
+        "pirate",
+        "Answer as the captain of a pirate ship, in the words of the sea. Code, commands and files stay as \
+         they are.",
+    ),
+    (
+        "shakespeare",
+        "Answer in the language and the rhythm of Shakespeare. Code, commands and files stay as they are.",
+    ),
+    (
+        "surfer",
+        "Answer as a relaxed surfer, in the slang of the beach. Code, commands and files stay as they are.",
+    ),
+    (
+        "noir",
+        "Answer as the narrator of a hard-boiled detective story: short sentences, rain, few illusions. \
+         Code, commands and files stay as they are.",
+    ),
+    (
+        "uwu",
+        "Answer in uwu speech, with w for r and l, softly and kindly. Code, commands and files stay as \
+         they are.",
+    ),
+    (
+        "philosopher",
+        "Answer as a philosopher: ask what is meant and what follows from it before you come to the point.",
+    ),
+    (
+        "hype",
+        "Answer with boundless enthusiasm and energy. Code, commands and files stay as they are.",
+    ),
+];
+
+/// Names and texts of the personalities: the user's own, and the built-in ones that they do not
+/// replace.
 pub(crate) fn all(context: &Context) -> Vec<(String, String)> {
-    let personalities = context
-        .config()
-        .get("personalities")
-        .and_then(Value::as_object);
-    let personalities = personalities.into_iter().flatten();
-    personalities
-        .filter_map(|(name, value)| Some((name.clone(), text(value)?)))
-        .collect()
+    let config = context.config();
+    let mut found: Vec<(String, String)> = Vec::new();
+    let own = [
+        config.get("personalities"),
+        config.get("agent.personalities"),
+    ];
+    let own = own.into_iter().flatten().filter_map(Value::as_object);
+    let own = own
+        .flatten()
+        .filter_map(|(name, value)| Some((name.clone(), text(value)?)));
+    let built_in = BUILT_IN.iter();
+    let built_in = built_in.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    for (name, text) in own.chain(built_in) {
+        if !found.iter().any(|(known, _)| *known == name) {
+            found.push((name, text));
+        }
+    }
+    found
 }
 
 /// A text, or a mapping with `system_prompt`, `tone` and `style`.
@@ -48,7 +126,7 @@ pub(crate) fn configured(context: &Context, person: &dyn Person) -> Option<Strin
     if found.is_none() {
         person.warn(
             &format!("display.personality: there is no personality '{name}'"),
-            Some("`personalities` in config.yaml has them by name"),
+            Some("`/personality` lists them; `personalities` in config.yaml has your own"),
         );
     }
     found.map(|(_, text)| text)

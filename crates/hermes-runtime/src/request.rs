@@ -59,6 +59,8 @@ pub struct ConversationRequest {
     pub restore_directory: bool,
     /// Whether to work in a git worktree of its own.
     pub worktree: bool,
+    /// Whether directories are snapshotted before their files are changed, whatever the settings say.
+    pub checkpoints: bool,
     /// Whether risky commands run without approval.
     pub yolo: bool,
     /// Whether the model is told the id of the session.
@@ -97,6 +99,7 @@ impl ConversationRequest {
             directory: None,
             restore_directory: true,
             worktree: false,
+            checkpoints: false,
             yolo: false,
             pass_session_id: false,
             ignore_user_config: false,

@@ -11,10 +11,12 @@ use hermes_board::completion::GoalJudge;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{Session, SessionId, SessionStore};
-use hermes_tools::ToolConversation;
+use hermes_tools::{ToolConversation, ToolSearchSettings};
 
 use crate::active_sessions::SessionSlot;
 use crate::backend::{BackendKind, BackendRequest};
+use crate::checkpoints::{Upkeep, conversation_checkpoints};
+use crate::compaction_notice;
 use crate::context::Context;
 use crate::conversation::Conversation;
 use crate::error::Result;
@@ -93,11 +95,7 @@ impl Runtime {
         let context = context_in_directory(context, request, resumed.as_ref(), worktree.as_ref());
         let id = session_id(request, resumed.as_ref())?;
         let worker = Worker::from_context(&context)?;
-        // Workers are limited by the board.
-        let slot = match worker {
-            Some(_) => None,
-            None => SessionSlot::take(&context, &id)?,
-        };
+        let slot = take_slot(worker.as_ref(), &context, &id)?;
         let tools = assemble_tools(&context, request, backend, &id, &person)?;
         let mut call = tools.call_context(id.as_str());
         let settings = agent_settings(&context, request, &tools, &*person);
@@ -112,11 +110,11 @@ impl Runtime {
             limits: ChildLimits::resolve(context.config()),
             child_context: tools.child_contexts(),
         };
+        let home = context.location.home.clone();
         let judge: Arc<dyn GoalJudge> = Arc::new(AuxiliaryGoalJudge {
             auxiliary: Arc::clone(&side),
-            account: Some((context.location.home.clone(), id.clone())),
+            account: Some((home.clone(), id.clone())),
         });
-        let home = context.location.home.clone();
         tools
             .approval_model
             .serve(Arc::clone(&side), home, id.clone());
@@ -126,9 +124,12 @@ impl Runtime {
             answerer: clarifier(&person, &context),
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
+            tool_search: ToolSearchSettings::resolve(context.config()),
             hooks: conversation_hooks(&context, &request.platform, tools.hook_sandbox(), &*person),
+            checkpoints: conversation_checkpoints(&context, request.checkpoints, &tools, &person),
         };
-        let offered = offered_tools(&mut call, request, &context, &*person)?;
+        let window = provider.route().context_length;
+        let offered = offered_tools(&mut call, request, &tools, window, &context, &*person)?;
         let (claim, stop_check) = watch_claim(worker.as_ref(), request, &context);
         tools.recover();
         let skills = tools.skills.told(&skills, id.as_str(), &request.interrupt);
@@ -143,7 +144,10 @@ impl Runtime {
             provider,
             store,
         };
-        let notes = worktree.iter().map(Worktree::note).collect();
+        compaction_notice::tell(&parts, &context, &*person);
+        tools.mcp.tell(&*person);
+        let notes = worktree.iter().map(Worktree::note);
+        let notes = notes.chain(tools.mcp.note()).collect();
         let subject = Subject::parts(&parts);
         let prompt = system_prompt::parts(subject, &id, request, &tools, notes, &context);
         let mut agent = match &resumed {
@@ -171,6 +175,7 @@ impl Runtime {
             _slot: slot,
             judge,
             attached: Vec::new(),
+            upkeep: Upkeep::begin(&context),
             person,
             context,
         })
@@ -310,4 +315,16 @@ fn session_id(request: &ConversationRequest, resumed: Option<&Session>) -> Resul
         (None, Some(id)) => SessionId::parse(id)?,
         (None, None) => SessionId::generate(),
     })
+}
+
+/// The place of a conversation among the open ones. Workers are limited by the board.
+fn take_slot(
+    worker: Option<&Worker>,
+    context: &Context,
+    id: &SessionId,
+) -> Result<Option<SessionSlot>> {
+    match worker {
+        Some(_) => Ok(None),
+        None => SessionSlot::take(context, id),
+    }
 }

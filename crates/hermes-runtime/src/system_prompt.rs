@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use hermes_agent::prompt::{PromptEnvironment, PromptParts, SkillsIndex, assemble};
+use hermes_agent::prompt::{CodingRules, PromptEnvironment, PromptParts, SkillsIndex, assemble};
 use hermes_agent::{Agent, AgentSettings, Parts, PromptSource};
 use hermes_board::WorkerVariables;
+use hermes_config::vars;
 use hermes_providers::Provider;
 use hermes_session::SessionId;
 use hermes_session::memory::MemoryFiles;
@@ -12,7 +13,9 @@ use hermes_tools::CallContext;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
+use crate::coding_context::CodingContext;
 use crate::context::Context;
+use crate::python_remark::python_remark;
 use crate::request::ConversationRequest;
 use crate::skills::{cache_file, offer_facts, profile_skills};
 use crate::tool_set::ToolSet;
@@ -33,7 +36,7 @@ impl<'a> Subject<'a> {
         Self {
             call: &parts.context,
             provider: &parts.provider,
-            tools: parts.tool_names(),
+            tools: parts.context.enabled_tools.clone(),
         }
     }
 
@@ -42,7 +45,7 @@ impl<'a> Subject<'a> {
         Self {
             call: agent.context(),
             provider: agent.provider(),
-            tools: agent.tool_names(),
+            tools: agent.context().enabled_tools.clone(),
         }
     }
 }
@@ -69,6 +72,9 @@ pub(crate) fn parts(
         text => Some(text.to_owned()),
     };
     let files_count = !request.ignore_rules;
+    let coding = CodingContext::detect(request, &cwd, is_remote, context);
+    let has_terminal = subject.tools.iter().any(|tool| tool == "terminal");
+    let is_probed = config.flag("agent.environment_probe") && has_terminal && !is_remote;
     PromptParts {
         soul: files_count.then(|| context.location.home.join("SOUL.md")),
         project: (files_count && !is_remote && has_project(request)).then(|| cwd.clone()),
@@ -77,7 +83,7 @@ pub(crate) fn parts(
         memory: (files_count && !request.is_scheduled)
             .then(|| MemoryFiles::resolve(&context.location.home, config)),
         skills: files_count
-            .then(|| skills_index(&subject, request, context))
+            .then(|| skills_index(&subject, request, coding.as_ref(), context))
             .flatten(),
         tools: subject.tools,
         has_card: WorkerVariables::read(&context.env).is_some(),
@@ -90,6 +96,9 @@ pub(crate) fn parts(
             },
             cwd: cwd.display().to_string(),
             is_remote,
+            remark: is_probed
+                .then(|| python_remark(context.env.os(&vars::PATH)))
+                .flatten(),
         },
         profile: context.current.as_ref().map(ToString::to_string),
         platform: request.source.clone(),
@@ -101,6 +110,10 @@ pub(crate) fn parts(
             .unwrap_or(Value::Null),
         parallel_call_guidance: config.flag("agent.parallel_tool_call_guidance"),
         completion_guidance: config.flag("agent.task_completion_guidance"),
+        coding: coding.map(|coding| CodingRules {
+            project: coding.project,
+            instructions: coding.instructions,
+        }),
         notes,
         date: today(&context.zone().resolve()),
         session_id: request.pass_session_id.then(|| id.to_string()),
@@ -113,6 +126,7 @@ pub(crate) fn parts(
 fn skills_index(
     subject: &Subject<'_>,
     request: &ConversationRequest,
+    coding: Option<&CodingContext>,
     context: &Context,
 ) -> Option<SkillsIndex> {
     let has = |name: &str| subject.tools.iter().any(|tool| tool == name);
@@ -128,6 +142,7 @@ fn skills_index(
         .filter(|tool| has(tool.spec().name))
         .map(|tool| tool.spec().toolset.to_owned())
         .collect();
+    facts.is_about_code = coding.is_some_and(|coding| coding.is_focused);
     facts.tools = Some(subject.tools.iter().cloned().collect());
     Some(SkillsIndex {
         roots: profile_skills(context, &request.platform).roots,

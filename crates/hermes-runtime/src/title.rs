@@ -11,6 +11,9 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::person::Person;
 
+/// Characters of the name of a language.
+const LANGUAGE: usize = 40;
+
 /// Gives new sessions a title.
 pub(crate) struct TitleKeeper {
     enabled: bool,
@@ -19,6 +22,7 @@ pub(crate) struct TitleKeeper {
     home: PathBuf,
     redactor: Arc<Redactor>,
     person: Arc<dyn Person>,
+    language: Option<String>,
 }
 
 enum State {
@@ -40,7 +44,11 @@ impl TitleKeeper {
     ) -> Self {
         let enabled = context.config().get("auxiliary.title_generation.enabled");
         let enabled = enabled.and_then(Value::as_bool).unwrap_or(true);
+        let language = context.config().get("auxiliary.title_generation.language");
+        let language = language.and_then(Value::as_str).map(str::trim);
+        let language = language.filter(|language| !language.is_empty());
         Self {
+            language: language.map(|language| hermes_text::one_line(language, LANGUAGE)),
             enabled: enabled && is_wanted,
             state: State::Idle,
             side,
@@ -84,6 +92,7 @@ impl TitleKeeper {
             said,
             answered,
             redactor: Arc::clone(&self.redactor),
+            language: self.language.clone(),
         };
         self.state = match job.start() {
             Ok(pending) => State::Pending(pending),

@@ -10,6 +10,7 @@ use crate::bundled;
 use crate::catalog::SkillRoot;
 use crate::head::{SkillHead, split};
 use crate::offer::is_for_this_system;
+use crate::plugin::{PluginMatch, PluginSkills};
 
 /// Largest `SKILL.md`.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -32,8 +33,8 @@ pub struct SkillPlace {
     pub directory: PathBuf,
     /// Below the root that holds it.
     pub relative: PathBuf,
-    /// Below `~/.hermes` of a container or another machine.
-    pub remote: PathBuf,
+    /// Below `~/.hermes` of a container or another machine; `None` if it is not there.
+    pub remote: Option<PathBuf>,
     /// Whether it is the profile's own.
     pub is_own: bool,
 }
@@ -48,6 +49,13 @@ pub enum Absence {
     Several(Vec<PathBuf>),
     /// A path instead of a name.
     UnsafeName,
+    /// It comes with this plugin, which is not enabled.
+    PluginOff(String),
+    /// The plugin has other skills.
+    NotInPlugin {
+        plugin: String,
+        skills: Vec<String>,
+    },
     Unreadable(hermes_fs::Error),
 }
 
@@ -57,14 +65,26 @@ pub struct Skills {
     /// The profile's own first.
     pub roots: Vec<SkillRoot>,
     pub disabled: BTreeSet<String>,
+    pub plugins: PluginSkills,
 }
 
 impl Skills {
     /// The skill of this name: that of its directory, perhaps with the category before it, or the
     /// name that it declares.
     pub fn find(&self, name: &str) -> Result<Skill, Absence> {
+        let name = name.trim();
+        match self.plugins.find(name) {
+            None => {}
+            Some(PluginMatch::Found { root, directory }) => {
+                return self.of_plugin(name, root, &directory);
+            }
+            Some(PluginMatch::Off(plugin)) => return Err(Absence::PluginOff(plugin)),
+            Some(PluginMatch::Other { plugin, skills }) => {
+                return Err(Absence::NotInPlugin { plugin, skills });
+            }
+        }
         // `category:name` is another way to write `category/name`.
-        let name = name.trim().replace(':', "/");
+        let name = name.replace(':', "/");
         if name.is_empty() {
             return Err(Absence::Unknown);
         }
@@ -92,6 +112,21 @@ impl Skills {
             head,
             place: None,
         })
+    }
+
+    /// A skill of a plugin, under the name that says so.
+    fn of_plugin(&self, name: &str, root: PathBuf, directory: &Path) -> Result<Skill, Absence> {
+        if self.disabled.contains(name) {
+            return Err(Absence::Disabled);
+        }
+        let root = SkillRoot {
+            directory: root,
+            remote: None,
+            is_own: false,
+        };
+        let mut skill = self.usable(directory, &root)?;
+        name.clone_into(&mut skill.name);
+        Ok(skill)
     }
 
     fn usable(&self, directory: &Path, root: &SkillRoot) -> Result<Skill, Absence> {
@@ -148,7 +183,7 @@ fn read(directory: &Path, root: &SkillRoot) -> hermes_fs::Result<Skill> {
         place: Some(SkillPlace {
             directory: directory.to_owned(),
             relative: relative.to_owned(),
-            remote: root.remote.join(relative),
+            remote: root.remote.as_ref().map(|root| root.join(relative)),
             is_own: root.is_own,
         }),
     })

@@ -9,6 +9,27 @@ use crate::offer::OfferFacts;
 const DESCRIPTION: usize = 60;
 /// Most skills in a prompt; `skills_list` shows the others.
 const MAX_SKILLS: usize = 400;
+/// Categories of skills that have nothing to do with programs.
+const NOT_ABOUT_CODE: &[&str] = &[
+    "apple",
+    "communication",
+    "cooking",
+    "creative",
+    "email",
+    "finance",
+    "gaming",
+    "gifs",
+    "health",
+    "media",
+    "music",
+    "note-taking",
+    "productivity",
+    "shopping",
+    "smart-home",
+    "social-media",
+    "travel",
+    "yuanbao",
+];
 
 /// The skills that are offered, as a prompt lists them; `None` if there are none.
 pub fn index_text(catalog: &Catalog, facts: &OfferFacts) -> Option<String> {
@@ -32,10 +53,11 @@ pub fn index_text(catalog: &Catalog, facts: &OfferFacts) -> Option<String> {
             about.unwrap_or_default()
         ));
         skills.sort_by(|one, other| one.name.cmp(&other.name));
+        let is_named_only = facts.is_about_code && NOT_ABOUT_CODE.contains(&category);
         for skill in skills {
             let name = one_line(&skill.name);
             lines.push(match shortened(&skill.description) {
-                text if text.is_empty() => format!("    - {name}"),
+                text if text.is_empty() || is_named_only => format!("    - {name}"),
                 text => format!("    - {name}: {text}"),
             });
         }

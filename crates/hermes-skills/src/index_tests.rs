@@ -22,7 +22,7 @@ fn put(root: &Path, path: &str, text: &str) {
 fn root(directory: &Path, is_own: bool) -> SkillRoot {
     SkillRoot {
         directory: directory.to_owned(),
-        remote: PathBuf::from("skills"),
+        remote: Some(PathBuf::from("skills")),
         is_own,
     }
 }
@@ -144,5 +144,29 @@ fn known_skills_are_not_read_again() {
     assert_eq!(
         (count(&catalog, "Kept"), count(&catalog, "Read anew")),
         (199, 1)
+    );
+}
+
+#[test]
+fn skills_about_something_else_are_only_named_where_the_work_is_a_program() {
+    let home = tempfile::tempdir().unwrap();
+    let own = home.path().join("own");
+    put(
+        &own,
+        "music/song/SKILL.md",
+        "---\ndescription: Writes a song\n---\nx",
+    );
+    put(&own, "dev/a/SKILL.md", "---\ndescription: Does a\n---\nx");
+    let catalog = Catalog::load(&[root(&own, true)], None);
+    let facts = |is_about_code| OfferFacts {
+        is_about_code,
+        ..OfferFacts::default()
+    };
+    let text = index_text(&catalog, &facts(false)).unwrap();
+    assert!(text.contains("- song: Writes a song"), "{text}");
+    let text = index_text(&catalog, &facts(true)).unwrap();
+    assert!(
+        text.contains("- song\n") && text.contains("- a: Does a"),
+        "{text}"
     );
 }

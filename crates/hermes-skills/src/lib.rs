@@ -18,6 +18,7 @@ mod index;
 mod manage;
 mod name;
 mod offer;
+mod plugin;
 
 pub use catalog::{Catalog, IndexedSkill, SkillRoot};
 pub use error::{Error, Result};
@@ -28,3 +29,4 @@ pub use index::index_text;
 pub use manage::{SkillEditor, check_text};
 pub use name::{check_category, check_name};
 pub use offer::{OfferFacts, is_for_this_system};
+pub use plugin::PluginSkills;

@@ -227,6 +227,15 @@ impl Absence {
                 format!("The skill '{name}' is not for this system, as its `platforms` says.")
             }
             Self::UnsafeName => format!("'{name}' is not a name of a skill."),
+            Self::PluginOff(plugin) => format!(
+                "The skill '{name}' comes with the plugin {plugin}, which is not in plugins.enabled."
+            ),
+            Self::NotInPlugin { plugin, skills } => {
+                format!(
+                    "The plugin {plugin} has no such skill; it has {}.",
+                    skills.join(", ")
+                )
+            }
             Self::Several(paths) => {
                 let paths: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
                 format!(

@@ -20,6 +20,8 @@ pub struct OfferFacts {
     pub has_board: bool,
     /// Whether this is a container.
     pub is_container: bool,
+    /// Whether skills about something else than programs are only named.
+    pub is_about_code: bool,
 }
 
 impl OfferFacts {

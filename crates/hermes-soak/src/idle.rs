@@ -1,16 +1,12 @@
 //! Sessions that nobody continues.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::client::read_chat;
 use crate::gateway::ServedGateway;
 use crate::model::Question;
+use crate::sessions::begin_sessions;
 use crate::vitals::Vitals;
-
-/// Sessions that are begun at the same time.
-const AT_ONCE: usize = 4;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy)]
@@ -28,24 +24,9 @@ pub fn idle_sessions(program: &Path, count: usize, bytes: usize, rest: Duration)
     let gateway = ServedGateway::start(program);
     let api = gateway.api();
     let start = gateway.vitals();
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count {
-                        break;
-                    }
-                    let question = Question {
-                        bytes,
-                        ..Question::new(format!("s{number}"))
-                    };
-                    let answer = api.chat(&question.text()).unwrap();
-                    assert_eq!(read_chat(answer), Ok(question.answer()));
-                }
-            });
-        }
+    begin_sessions(&api, count, |number| Question {
+        bytes,
+        ..Question::new(format!("s{number}"))
     });
     std::thread::sleep(rest);
     let end = gateway.vitals();

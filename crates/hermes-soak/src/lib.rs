@@ -20,6 +20,7 @@ mod mixed;
 mod model;
 mod outputs;
 mod runs;
+mod sessions;
 mod streams;
 mod vitals;
 

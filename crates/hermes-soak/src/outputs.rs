@@ -1,15 +1,11 @@
 //! Sessions whose tools print a lot.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::client::read_chat;
 use crate::gateway::ServedGateway;
 use crate::model::Question;
+use crate::sessions::begin_sessions;
 use crate::vitals::Vitals;
-
-/// Turns at the same time.
-const AT_ONCE: usize = 4;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy)]
@@ -33,25 +29,10 @@ pub fn tool_outputs(program: &Path, sessions: usize, bytes: usize) -> OutputsRep
     );
     let api = gateway.api();
     let start = gateway.vitals();
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= sessions {
-                        break;
-                    }
-                    let question = Question {
-                        calls: true,
-                        prints: bytes,
-                        ..Question::new(format!("o{number}"))
-                    };
-                    let answer = api.chat(&question.text()).unwrap();
-                    assert_eq!(read_chat(answer), Ok(question.answer()));
-                }
-            });
-        }
+    begin_sessions(&api, sessions, |number| Question {
+        calls: true,
+        prints: bytes,
+        ..Question::new(format!("o{number}"))
     });
     let end = gateway.vitals();
     let metrics = api.call("GET", "/metrics", None).unwrap();

@@ -2,14 +2,15 @@
 //!
 //! The lock is `flock` on the reference's file, so that its gateway and ours exclude each other. The
 //! file is never unlinked here; but commands of the reference delete it under a running gateway, so
-//! its owner looks from time to time whether it is still there ([`GatewayClaim::verify`]).
+//! its owner looks from time to time whether it is still there ([`GatewayClaim::verify`]). That also
+//! renews a heartbeat in it, for gateways on other machines that do not see the lock.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hermes_fs::{FileLock, LockOptions};
-use hermes_home::{gateway_pid, recorded_gateway};
+use hermes_home::{gateway_elsewhere, gateway_pid, owner_elsewhere_beside, recorded_gateway};
 use serde_json::Value;
 
 use crate::PidRecord;
@@ -27,6 +28,14 @@ pub enum ClaimError {
     Held {
         /// The other gateway, if it can be seen from here.
         pid: Option<u32>,
+    },
+    #[error(
+        "another gateway is already running for this home, in another container or on another \
+         machine: on host {host}"
+    )]
+    Elsewhere {
+        /// The name of the other host.
+        host: String,
     },
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
@@ -53,12 +62,12 @@ pub struct GatewayClaim {
 impl GatewayClaim {
     /// Takes the lock, then creates the pid file. Files of gateways that are gone are replaced.
     pub fn take(home: &Path, record: PidRecord) -> Result<Self, ClaimError> {
-        let lock = lock(home)?;
+        let lock = lock(home, &record)?;
         // It may hold a file of this name that was deleted.
         if let Some(pid) = recorded_gateway(home).filter(|pid| *pid != record.pid) {
             return Err(ClaimError::Held { pid: Some(pid) });
         }
-        lock.write(record.to_json().as_bytes())?;
+        lock.write(record.to_lock_json().as_bytes())?;
         let claim = Self {
             home: home.to_owned(),
             record,
@@ -69,15 +78,19 @@ impl GatewayClaim {
         Ok(claim)
     }
 
-    /// Checks that nobody has taken our place, and mends what was deleted.
+    /// Checks that nobody has taken our place, mends what was deleted and renews the heartbeat.
     pub fn verify(&mut self) -> Result<(), ClaimError> {
-        let in_place = match self.locks.last() {
-            Some(lock) => lock.is_in_place()?,
-            None => false,
+        let own = match self.locks.last() {
+            Some(lock) if lock.is_in_place()? => Some(lock),
+            _ => None,
         };
-        if !in_place {
-            let new = lock(&self.home)?;
-            new.write(self.record.to_json().as_bytes())?;
+        if let Some(own) = own {
+            // Another machine took us for dead, and its file system knows nothing of our lock.
+            refuse_other_host(&self.home, &self.record)?;
+            own.write(self.record.to_lock_json().as_bytes())?;
+        } else {
+            let new = lock(&self.home, &self.record)?;
+            new.write(self.record.to_lock_json().as_bytes())?;
             tracing::warn!("gateway.lock was deleted and has been made again");
             self.locks.push(new);
             // The first was ours alone and no path leads to it: nobody can ask for it.
@@ -122,14 +135,27 @@ impl Drop for GatewayClaim {
         if self.owns_pid_file() {
             drop(hermes_fs::remove_file_if_present(&self.pid_file()));
         }
-        for lock in &self.locks {
-            drop(lock.write(b""));
+        if refuse_other_host(&self.home, &self.record).is_ok() {
+            for lock in &self.locks {
+                drop(lock.write(b""));
+            }
         }
     }
 }
 
+/// A lock that is ours says nothing about machines whose locks are not seen here.
+fn refuse_other_host(home: &Path, own: &PidRecord) -> Result<(), ClaimError> {
+    let other = own
+        .space()
+        .and_then(|own| owner_elsewhere_beside(home, own));
+    match other {
+        Some(host) => Err(ClaimError::Elsewhere { host }),
+        None => Ok(()),
+    }
+}
+
 /// Takes the lock on the file that the path leads to.
-fn lock(home: &Path) -> Result<FileLock, ClaimError> {
+fn lock(home: &Path, own: &PidRecord) -> Result<FileLock, ClaimError> {
     let path = home.join("gateway.lock");
     let deadline = Instant::now() + TRIES_FOR;
     loop {
@@ -138,12 +164,18 @@ fn lock(home: &Path) -> Result<FileLock, ClaimError> {
             ..LockOptions::new("the gateway of this home")
         };
         match FileLock::acquire(&path, &options) {
-            Ok(lock) if lock.is_in_place()? => return Ok(lock),
+            Ok(lock) if lock.is_in_place()? => {
+                refuse_other_host(home, own)?;
+                return Ok(lock);
+            }
             // Deleted between opening and locking.
             Ok(_) => {}
             Err(hermes_fs::Error::LockTimeout { .. }) => {
-                return Err(ClaimError::Held {
-                    pid: gateway_pid(home),
+                return Err(match gateway_elsewhere(home) {
+                    Some(host) => ClaimError::Elsewhere { host },
+                    None => ClaimError::Held {
+                        pid: gateway_pid(home),
+                    },
                 });
             }
             Err(error) => return Err(error.into()),

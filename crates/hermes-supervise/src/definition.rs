@@ -6,17 +6,8 @@ use std::time::Duration;
 
 use hermes_config::Config;
 use hermes_home::{HomeKind, Location};
+use hermes_proc::env::STANDARD_DIRECTORIES;
 use sha2::{Digest as _, Sha256};
-
-/// Directories that hold programs on every system.
-const STANDARD: &[&str] = &[
-    "/usr/local/sbin",
-    "/usr/local/bin",
-    "/usr/sbin",
-    "/usr/bin",
-    "/sbin",
-    "/bin",
-];
 
 /// Directories below a home in which people keep programs.
 const OF_PEOPLE: &[&str] = &[".local/bin", ".cargo/bin", "go/bin", ".npm-global/bin"];
@@ -167,7 +158,7 @@ fn search_path(
         .chain(node)
         .chain(of_people.filter(|entry| entry.is_dir()))
         .chain(of_windows)
-        .chain(STANDARD.iter().map(PathBuf::from));
+        .chain(STANDARD_DIRECTORIES.iter().map(PathBuf::from));
     for entry in all {
         let entry = text(&entry)?;
         if !entry.contains(':') && !entries.contains(&entry) {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use hermes_home::{heartbeat_field, host_fields};
+use hermes_proc::ProcessSpace;
 use serde_json::{Map, Value, json};
 
 /// What the reference calls such records.
@@ -14,6 +16,8 @@ pub struct PidRecord {
     /// Path of the program.
     program: String,
     start_time: Option<u64>,
+    /// Where the pid counts, as far as the system tells.
+    space: Option<ProcessSpace>,
 }
 
 impl PidRecord {
@@ -24,10 +28,17 @@ impl PidRecord {
             pid,
             program: program.to_string_lossy().into_owned(),
             start_time: hermes_proc::start_time_of(pid),
+            space: ProcessSpace::own(),
         }
     }
 
-    /// The fields of the record.
+    /// Where the pid counts.
+    pub(crate) fn space(&self) -> Option<&ProcessSpace> {
+        self.space.as_ref()
+    }
+
+    /// The fields of the record, as the state file has them. It does not say where the pid counts:
+    /// the reference keeps what it does not know in that file when it writes its own pid.
     pub(crate) fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("pid".to_owned(), json!(self.pid));
@@ -40,7 +51,21 @@ impl PidRecord {
         fields
     }
 
+    /// The record as the pid file has it.
     pub(crate) fn to_json(&self) -> String {
-        Value::Object(self.fields()).to_string()
+        Value::Object(self.located_fields()).to_string()
+    }
+
+    /// The record as the lock file has it: with a heartbeat, for those who cannot see the lock.
+    pub(crate) fn to_lock_json(&self) -> String {
+        let mut fields = self.located_fields();
+        fields.extend([heartbeat_field()]);
+        Value::Object(fields).to_string()
+    }
+
+    fn located_fields(&self) -> Map<String, Value> {
+        let mut fields = self.fields();
+        fields.extend(self.space.as_ref().map(host_fields).unwrap_or_default());
+        fields
     }
 }

@@ -19,6 +19,8 @@ pub enum CommandKind {
 /// A command to decide about.
 #[derive(Clone, Copy)]
 pub struct CommandCheck<'a> {
+    /// Whose command it is.
+    pub session: &'a SessionKey,
     pub command: &'a str,
     pub kind: CommandKind,
     /// What is known of the shell that will run it.

@@ -143,10 +143,12 @@ impl Terminal {
         workdir: Option<&str>,
         kind: CommandKind,
     ) -> CommandDecision {
+        let key = session;
         let session = self.session(session);
         let inherited = |name: &str| self.backend.variable(&session, name);
         let shell = SessionShell::new(session.snapshot(), &inherited).in_directory(workdir);
         self.decide(&CommandCheck {
+            session: key,
             command,
             kind,
             shell: &shell,
@@ -226,6 +228,7 @@ impl Terminal {
             Confinement::None
         };
         self.decide(&CommandCheck {
+            session: key,
             command: sent.trim_end_matches('\n'),
             kind: CommandKind::Typed(confinement),
             shell: &shell,

@@ -5,6 +5,8 @@
 //! the declared type if only one reading exists, and refused with a sentence otherwise. Unknown
 //! arguments are ignored.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 /// The type of an argument.
@@ -240,27 +242,26 @@ pub(crate) fn schema_of(arguments: &[Argument]) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// The arguments of a call in their declared types, nulls left out; or what is wrong with them.
-pub(crate) fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
-    let parsed;
-    let given = match given {
-        Value::Null => &Map::new(),
-        Value::Object(given) => given,
+/// The arguments as an object: none at all are an empty one.
+pub(crate) fn object(given: &Value) -> Result<Cow<'_, Map<String, Value>>, String> {
+    match given {
+        Value::Null => Ok(Cow::Owned(Map::new())),
+        Value::Object(given) => Ok(Cow::Borrowed(given)),
         // Some models send the object as text.
         Value::String(text) => match serde_json::from_str::<Value>(text) {
-            Ok(Value::Object(object)) => {
-                parsed = object;
-                &parsed
-            }
-            _ => return Err("Arguments must be a JSON object, got a string.".to_owned()),
+            Ok(Value::Object(object)) => Ok(Cow::Owned(object)),
+            _ => Err("Arguments must be a JSON object, got a string.".to_owned()),
         },
-        other => {
-            return Err(format!(
-                "Arguments must be a JSON object, got {}.",
-                type_name(other)
-            ));
-        }
-    };
+        other => Err(format!(
+            "Arguments must be a JSON object, got {}.",
+            type_name(other)
+        )),
+    }
+}
+
+/// The arguments of a call in their declared types, nulls left out; or what is wrong with them.
+pub(crate) fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
+    let given = &*object(given)?;
     let mut checked = Map::new();
     for argument in arguments {
         let value = given

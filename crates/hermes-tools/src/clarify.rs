@@ -33,8 +33,8 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct ClarifyTool;
 
 impl Tool for ClarifyTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -110,8 +110,8 @@ pub struct CronjobTool {
 }
 
 impl Tool for CronjobTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn unavailable(&self, _: &CallContext) -> Option<String> {

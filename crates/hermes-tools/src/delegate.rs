@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::argument::{ArgKind, Argument, text, texts};
 use crate::child_job::{ChildJob, ChildResult};
 use crate::result::{error, two_decimals};
+use crate::saved_result::keep_result;
 use crate::tool::{CallContext, ChildRunner, Tool, ToolSpec};
 
 const ROLES: &[&str] = &["leaf", "orchestrator"];
@@ -57,17 +58,22 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct DelegateTool {
     /// Most agents of one call (`delegation.max_concurrent_children`).
     pub max_children: usize,
+    /// Most characters of one report (`delegation.max_summary_chars`); `None` for no limit.
+    pub max_report: Option<usize>,
 }
 
 impl Default for DelegateTool {
     fn default() -> Self {
-        Self { max_children: 3 }
+        Self {
+            max_children: 3,
+            max_report: Some(24_000),
+        }
     }
 }
 
 impl Tool for DelegateTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
@@ -89,7 +95,12 @@ impl Tool for DelegateTool {
         };
         let started = Instant::now();
         let results = run_in_parallel(&jobs, runner.as_ref(), context);
-        let results: Vec<Value> = results.iter().enumerate().map(to_json).collect();
+        let mut results: Vec<Value> = results.iter().enumerate().map(to_json).collect();
+        if let Some(most) = self.max_report {
+            for (index, result) in results.iter_mut().enumerate() {
+                shorten_report(index, result, most, context);
+            }
+        }
         json!({
             "results": results,
             "total_duration_seconds": two_decimals(started.elapsed()),
@@ -172,4 +183,36 @@ fn to_json((index, result): (usize, &ChildResult)) -> Value {
         "tokens": {"input": result.input_tokens, "output": result.output_tokens},
         "tool_trace": result.tool_trace,
     })
+}
+
+/// Leaves the beginning and the end of a report that is too long; the whole stays in a file.
+fn shorten_report(index: usize, result: &mut Value, most: usize, context: &CallContext) {
+    let Some(report) = result["summary"].as_str() else {
+        return;
+    };
+    let length = report.chars().count();
+    if length <= most {
+        return;
+    }
+    // What was done and what is left open stands at the end.
+    let end = most / 4;
+    let beginning = hermes_text::cut(report, most - end);
+    let ending: String = report.chars().skip(length - end).collect();
+    let kept = keep_result(&format!("sub-agent-{index}"), report, context);
+    let place = match &kept {
+        Ok(path) => format!(
+            "the whole report is in {}: read the rest with read_file",
+            path.display()
+        ),
+        Err(why) => format!("the rest is lost: {why}"),
+    };
+    let shown = format!(
+        "{beginning}\n\n[… {} of {length} characters left out; {place} …]\n\n{ending}",
+        length - most
+    );
+    if let Ok(path) = kept {
+        result["summary_full_path"] = json!(path);
+    }
+    result["summary_truncated"] = json!(true);
+    result["summary"] = json!(shown);
 }

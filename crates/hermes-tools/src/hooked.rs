@@ -6,12 +6,14 @@ use std::time::Instant;
 use hermes_hooks::{HookEvent, Hooks, Occasion};
 use serde_json::{Value, json};
 
+use crate::checkpointed::before_call;
 use crate::result::{error, is_failure, redacted};
 use crate::tool::CallContext;
 
 /// Calls a tool, unless a hook refuses it. `id` is that of the call, as the model gave it.
 pub fn call_with_hooks(tool: &str, args: &Value, id: &str, context: &CallContext) -> Value {
     let Some(hooks) = &context.conversation.hooks else {
+        before_call(tool, args, context);
         return context.registry.call(tool, args, context);
     };
     let cwd = context.session.cwd();
@@ -29,6 +31,7 @@ pub fn call_with_hooks(tool: &str, args: &Value, id: &str, context: &CallContext
         hooked.tell(&result, "blocked", Instant::now());
         return result;
     }
+    before_call(tool, args, context);
     let begun = Instant::now();
     let result = context.registry.call(tool, args, context);
     let status = if is_failure(&result) { "error" } else { "ok" };

@@ -3,6 +3,7 @@
 //! Results are JSON for a model: never a backtrace, never a secret, always of bounded size.
 
 mod argument;
+mod checkpointed;
 mod child_job;
 mod clarify;
 mod cronjob;
@@ -13,6 +14,7 @@ mod files;
 mod filesystem;
 mod hooked;
 mod kanban;
+mod mcp;
 mod memory;
 mod remote;
 mod result;
@@ -23,6 +25,8 @@ mod terminal;
 mod todo;
 mod todo_list;
 mod tool;
+mod tool_search;
+mod tool_search_settings;
 mod toolset;
 mod write_gate;
 
@@ -42,6 +46,7 @@ pub use filesystem::{
 };
 pub use hooked::call_with_hooks;
 pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
+pub use mcp::McpTool;
 pub use memory::{MemoryTool, apply_pending_memory};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
@@ -59,5 +64,7 @@ pub use tool::{
     Answerer, CallContext, ChildRunner, ClarifyQuestion, MAX_RESULT_CHARS, Tool, ToolConversation,
     ToolReach, ToolRegistry, ToolSpec,
 };
+pub use tool_search::{CALL_TOOL, deferred_call, with_tool_search};
+pub use tool_search_settings::{SearchMode, ToolSearchSettings};
 pub use toolset::{TOOLSET_NAMES, ToolOffer, ToolSelection, basic_toolsets};
 pub use write_gate::{WriteDecision, WriteGate};

@@ -62,8 +62,8 @@ pub struct MemoryTool {
 }
 
 impl Tool for MemoryTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, _: &CallContext) -> Value {

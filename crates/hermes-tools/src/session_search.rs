@@ -67,8 +67,8 @@ pub struct SessionSearchTool {
 }
 
 impl Tool for SessionSearchTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -46,8 +46,8 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct TodoTool;
 
 impl Tool for TodoTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

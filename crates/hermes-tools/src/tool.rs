@@ -7,17 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_board::completion::GoalJudge;
+use hermes_checkpoints::Checkpoints;
 use hermes_hooks::Hooks;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, checked, schema_of};
+use crate::argument::{Argument, checked, object, schema_of};
 use crate::child_job::{ChildJob, ChildResult};
 use crate::file_ledger::FileLedger;
 use crate::filesystem::{FileCall, Filesystem, SessionState};
 use crate::result::{capped, error, redacted};
 use crate::todo_list::TodoList;
+use crate::tool_search_settings::ToolSearchSettings;
 
 /// Most characters of a result as JSON text: a bound for memory. The agent decides how much of a
 /// result goes into the conversation.
@@ -38,15 +40,22 @@ pub enum ToolReach {
 }
 
 /// What is known of a tool before it is called.
-#[derive(Debug, PartialEq)]
-pub struct ToolSpec {
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that do not depend on each other, named where a tool states them"
+)]
+pub struct ToolSpec<'a> {
     /// Unique in a registry.
-    pub name: &'static str,
+    pub name: &'a str,
     /// The set by which the tool is switched on and off.
-    pub toolset: &'static str,
+    pub toolset: &'a str,
     /// For the model.
-    pub description: &'static str,
+    pub description: &'a str,
     pub arguments: &'static [Argument],
+    /// The JSON schema of the arguments where somebody else wrote it, as an MCP server does. Then
+    /// `arguments` is empty, and the arguments of a call are that server's to check.
+    pub given_schema: Option<&'a Arc<Value>>,
     pub reach: ToolReach,
     /// Whether arguments that break the declared types reach [`Tool::call`] all the same, because
     /// the tool's result shape has its own way to say so.
@@ -55,24 +64,34 @@ pub struct ToolSpec {
     pub bounds_result: bool,
     /// Whether texts in its results are redacted already.
     pub redacts_result: bool,
+    /// Whether the tool may be found by a search instead of being listed, because somebody else
+    /// brought it. Never so for tools of our own.
+    pub is_deferrable: bool,
 }
 
-impl ToolSpec {
+impl ToolSpec<'static> {
     /// The fields that most tools share.
     pub const DEFAULT: Self = Self {
         name: "",
         toolset: "",
         description: "",
         arguments: &[],
+        given_schema: None,
         reach: ToolReach::Anything,
         checks_arguments: false,
         bounds_result: false,
         redacts_result: false,
+        is_deferrable: false,
     };
+}
 
+impl ToolSpec<'_> {
     /// The JSON schema of the arguments.
     pub fn schema(&self) -> Value {
-        schema_of(self.arguments)
+        match self.given_schema {
+            Some(schema) => Value::clone(schema),
+            None => schema_of(self.arguments),
+        }
     }
 }
 
@@ -80,7 +99,7 @@ impl ToolSpec {
 /// result, as a sentence for the model.
 pub trait Tool: Send + Sync {
     /// Name, description and arguments.
-    fn spec(&self) -> &'static ToolSpec;
+    fn spec(&self) -> ToolSpec<'_>;
 
     /// Runs the tool. `args` is an object in the declared types.
     fn call(&self, args: &Value, context: &CallContext) -> Value;
@@ -132,6 +151,10 @@ pub struct ToolConversation {
     pub judge: Option<Arc<dyn GoalJudge>>,
     /// Commands of the user's that are told of calls and may refuse them.
     pub hooks: Option<Arc<Hooks>>,
+    /// Takes snapshots of files before they are changed.
+    pub checkpoints: Option<Arc<Checkpoints>>,
+    /// How tools are found that are not listed.
+    pub tool_search: ToolSearchSettings,
 }
 
 /// The context of one call. Built by the caller and passed by reference; tools keep nothing of it.
@@ -157,6 +180,11 @@ pub struct CallContext {
 }
 
 impl CallContext {
+    /// Whether the session may use a tool.
+    pub fn may_call(&self, tool: &str) -> bool {
+        self.enabled_tools.is_empty() || self.enabled_tools.iter().any(|name| name == tool)
+    }
+
     /// The absolute path a call means: `~` is the home of the session's commands, anything relative
     /// starts at the session's directory.
     pub fn resolve(&self, raw: &str) -> Result<PathBuf, String> {
@@ -194,6 +222,8 @@ impl CallContext {
 #[derive(Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
+    /// Tools that can be called and are offered for a reason only.
+    unlisted: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolRegistry {
@@ -206,14 +236,49 @@ impl ToolRegistry {
         self
     }
 
+    /// Adds a tool that is found by its name and never among all tools.
+    #[must_use]
+    pub fn with_unlisted(mut self, tool: impl Tool + 'static) -> Self {
+        self.unlisted.push(Arc::new(tool));
+        self
+    }
+
+    /// The same tools without those of MCP servers.
+    #[must_use]
+    pub fn without_servers(&self) -> Self {
+        let own = self.tools.iter();
+        let own = own.filter(|tool| !tool.spec().toolset.starts_with("mcp-"));
+        Self {
+            tools: own.cloned().collect(),
+            unlisted: self.unlisted.clone(),
+        }
+    }
+
+    /// Adds a tool of somebody else's, unless there is one of that name; returns whether it was added.
+    pub fn add_foreign(&mut self, tool: Arc<dyn Tool>) -> bool {
+        let is_new = self.get(tool.spec().name).is_none();
+        if is_new {
+            self.tools.push(tool);
+        }
+        is_new
+    }
+
     /// All tools.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Tool> {
         self.tools.iter().map(AsRef::as_ref)
     }
 
+    /// The toolsets of MCP servers, each as often as it has tools.
+    pub fn server_toolsets(&self) -> impl Iterator<Item = &str> {
+        let toolsets = self.iter().map(|tool| tool.spec().toolset);
+        toolsets.filter(|name| name.starts_with("mcp-"))
+    }
+
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&dyn Tool> {
-        self.iter().find(|tool| tool.spec().name == name)
+        let all = self.tools.iter().chain(&self.unlisted);
+        let mut all = all.map(AsRef::as_ref);
+        all.find(|tool: &&dyn Tool| tool.spec().name == name)
     }
 
     /// Calls a tool. Whatever happens, the answer is a JSON value without secrets and of bounded
@@ -245,7 +310,11 @@ impl ToolRegistry {
             return redacted(error(message), &context.redactor);
         };
         let spec = tool.spec();
-        let args = match checked(spec.arguments, args) {
+        let checked = match spec.given_schema {
+            Some(_) => object(args).map(|args| Value::Object(args.into_owned())),
+            None => checked(spec.arguments, args),
+        };
+        let args = match checked {
             Ok(args) => args,
             Err(_) if spec.checks_arguments && args.is_object() => args.clone(),
             Err(message) => return redacted(error(message), &context.redactor),

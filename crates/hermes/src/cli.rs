@@ -67,6 +67,10 @@ verbs! { Context;
     Fallback(commands::fallback::Args) => commands::fallback::run,
     /// Manage commands that are run at events of conversations
     Hooks(commands::hooks::Args) => commands::hooks::run,
+    /// Show, prune and delete snapshots of files that agents changed
+    Checkpoints(commands::checkpoints::Args) => commands::checkpoints::run,
+    /// Manage MCP servers, whose tools agents can use
+    Mcp(commands::mcp::Args) => commands::mcp::run,
     /// Set up a provider, a model and a terminal, step by step
     Setup(commands::setup::Args) => run_setup,
     /// Log in to a provider
@@ -95,6 +99,8 @@ verbs! { Context;
     Sessions(commands::sessions::Args) => commands::sessions::run,
     /// List, install, check and switch skills
     Skills(commands::skills::Args) => commands::skills::run,
+    /// List, install, check and remove optional backends
+    Addons(commands::addons::Args) => commands::addons::run,
     /// Show, approve and delete what the agent remembers
     Memory(commands::memory::Args) => commands::memory::run,
     /// Show what was done in the last days, and what it took
@@ -161,11 +167,7 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
         .as_ref()
         .map_or(args, |selection| selection.args.as_slice());
     let rest = help_as_flag(rest);
-    let full = std::iter::once(OsString::from("hermes")).chain(rest.iter().cloned());
-    let parsed = Cli::command()
-        .try_get_matches_from(full)
-        .and_then(|m| Cli::from_arg_matches(&m));
-    let cli = match parsed {
+    let cli = match parse(&rest) {
         Ok(cli) => cli,
         Err(error) => {
             let mut text = with_short_usage(&error.render().to_string());
@@ -194,20 +196,47 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
         refuse_non_directory(&selection.location)?;
     }
     let context = &Context::new(env, system, &selection, printer, Cli::command, run_words);
-    match cli.command {
+    let result = match cli.command {
         None => commands::chat::run(cli.chat, None, context),
         Some(Verb::Chat(args)) => commands::chat::run(cli.chat, Some(*args), context),
         Some(verb) => verb.run(context),
+    };
+    // A thread that goes on may hold a copy of the context; servers must not outlive the command.
+    context.close_mcp_servers();
+    result
+}
+
+fn parse(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
+    if let Some(verb) = parse_verb_alone(words) {
+        return Ok(Cli {
+            profile: None,
+            chat: commands::chat::TopLevel::default(),
+            command: Some(verb),
+        });
     }
+    let full = std::iter::once(OsString::from("hermes")).chain(words.iter().cloned());
+    let matches = Cli::command().try_get_matches_from(full)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// Understands a call whose first word is a verb without the parsers of all others, which cost more
+/// than many commands do. The whole tree is for everything else, and for saying what is wrong.
+fn parse_verb_alone(words: &[OsString]) -> Option<Verb> {
+    let called = words.first()?.to_str()?;
+    let tree = Verb::augment(clap::Command::new("hermes"), |name| name == called);
+    // Flags of the top level mean a conversation, so `chat` is for the whole tree.
+    if called == "chat" || tree.get_subcommands().next().is_none() {
+        return None;
+    }
+    let full = std::iter::once(OsString::from("hermes")).chain(words.iter().cloned());
+    let matches = tree.try_get_matches_from(full).ok()?;
+    Verb::from_arg_matches(&matches).ok()
 }
 
 /// Runs a command line in a context that is there already, as a slash command does.
 fn run_words(words: &[String], context: &Context) -> Result<ExitCode> {
-    let full = std::iter::once("hermes").chain(words.iter().map(String::as_str));
-    let parsed = Cli::command()
-        .try_get_matches_from(full)
-        .and_then(|m| Cli::from_arg_matches(&m));
-    match parsed {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    match parse(&words) {
         Ok(Cli {
             command: Some(verb),
             ..
@@ -331,6 +360,39 @@ mod tests {
         let kanban = tree.find_subcommand("kanban").unwrap();
         let create = kanban.find_subcommand("create").unwrap();
         assert!(create.get_arguments().any(|arg| arg.get_id() == "title"));
+    }
+
+    #[test]
+    fn a_verb_alone_is_understood_as_in_the_whole_tree() {
+        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(Into::into).collect() };
+        for line in [
+            "config get model.default",
+            "profile list",
+            "kanban --board b create title --assignee a --priority 2",
+            "gateway run --replace",
+            "skills list --json",
+            "version",
+        ] {
+            let alone = parse_verb_alone(&words(line)).map(|verb| format!("{verb:?}"));
+            let full = std::iter::once("hermes".into()).chain(words(line));
+            let whole = Cli::command()
+                .try_get_matches_from(full)
+                .and_then(|matches| Cli::from_arg_matches(&matches))
+                .ok()
+                .and_then(|cli| cli.command);
+            let whole = whole.map(|verb| format!("{verb:?}"));
+            assert!(whole.is_some(), "{line}");
+            assert_eq!(alone, whole, "{line}");
+        }
+        for line in [
+            "config --help",
+            "config nothing",
+            "confg get",
+            "chat -q hi",
+            "-z hi",
+        ] {
+            assert!(parse_verb_alone(&words(line)).is_none(), "{line}");
+        }
     }
 
     #[test]

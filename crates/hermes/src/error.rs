@@ -184,6 +184,11 @@ from_library!(
         _ => false,
     },
     hermes_cron::Error: hermes_cron::Error::is_outside,
+    hermes_checkpoints::Error: |error| match error {
+        hermes_checkpoints::Error::NoGit => true,
+        hermes_checkpoints::Error::Files(file) => file.is_storage_full(),
+        _ => false,
+    },
     hermes_session::Error: |error| error.is_storage_full() || error.is_busy(),
     DockerError: DockerError::is_missing_part,
 );
@@ -193,6 +198,29 @@ fn is_full(error: &std::io::Error) -> bool {
         error.kind(),
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
     )
+}
+
+impl From<hermes_addons::AddonError> for CommandError {
+    /// With the installer's own words, since they say more than ours.
+    fn from(error: hermes_addons::AddonError) -> Self {
+        let kind = match error.code.fault() {
+            hermes_addons::Fault::Usage => Kind::Usage,
+            hermes_addons::Fault::User => Kind::User,
+            hermes_addons::Fault::Outside => Kind::Environment,
+        };
+        let mut message = error.to_string();
+        let mut log = None;
+        if let Some(installer) = error.installer {
+            if !installer.tail.is_empty() {
+                message.push_str(&format!("\n{} {} said:", installer.tool, installer.version));
+                for line in installer.tail.lines() {
+                    message.push_str(&format!("\n  {line}"));
+                }
+            }
+            log = installer.log.map(|log| format!("all of its output: {log}"));
+        }
+        Self::new(kind, message).hinted(error.hint).hinted(log)
+    }
 }
 
 impl From<hermes_telemetry::ArgumentError> for CommandError {

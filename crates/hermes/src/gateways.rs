@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use hermes_home::profiles::names;
-use hermes_home::{ProfileName, gateway_pid};
+use hermes_home::{ProfileName, gateway_elsewhere, gateway_pid};
 use hermes_supervise::StateFile;
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::ui::one_line;
 
 /// The gateway of one home.
 pub(crate) struct GatewayRow {
@@ -16,17 +17,29 @@ pub(crate) struct GatewayRow {
     pub(crate) name: String,
     pub(crate) is_current: bool,
     pub(crate) pid: Option<u32>,
+    /// The host of one that lives in another container or on another machine.
+    pub(crate) other_host: Option<String>,
     /// What the state file says, whoever wrote it.
     pub(crate) state: Option<Map<String, Value>>,
 }
 
 impl GatewayRow {
     fn of_home(name: String, home: &Path, is_current: bool) -> Self {
+        let pid = gateway_pid(home);
         Self {
             name,
             is_current,
-            pid: gateway_pid(home),
+            pid,
+            other_host: pid.map_or_else(|| gateway_elsewhere(home), |_| None),
             state: StateFile::of_home(home).read(),
+        }
+    }
+
+    /// What is said of one that does not run.
+    pub(crate) fn absence(&self) -> String {
+        match &self.other_host {
+            Some(host) => format!("not running here, but on host {}", one_line(host, 64)),
+            None => "not running".to_owned(),
         }
     }
 
@@ -60,6 +73,7 @@ impl GatewayRow {
             "current": self.is_current,
             "running": self.pid.is_some(),
             "pid": self.pid,
+            "other_host": self.other_host,
             "gateway_state": self.live_state(),
             "desired_state": self.text("desired_state"),
         })

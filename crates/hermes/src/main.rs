@@ -4,6 +4,7 @@
 //! the arguments), argument parsing, the command. No async runtime, no file touched that the
 //! command does not need.
 
+mod addon_access;
 mod api_server_state;
 mod cli;
 mod commands;
@@ -21,6 +22,7 @@ mod sandbox_view;
 mod signal_watch;
 mod tool_access;
 mod ui;
+mod web_page;
 
 use std::process::ExitCode;
 

@@ -30,6 +30,29 @@ fn unheard(error: std::io::Error) -> CommandError {
     CommandError::environment(format!("could not listen for signals: {error}"))
 }
 
+/// Calls `work` with a flag that the first end signal raises; the second ends the program.
+pub(crate) fn interruptible<T>(work: impl FnOnce(&Arc<Wake>) -> T) -> Result<T> {
+    let interrupt = Arc::new(Wake::new().map_err(unheard)?);
+    let finished = Wake::new().map_err(unheard)?;
+    let signals = listen_for_signals()?;
+    Ok(std::thread::scope(|scope| {
+        let (interrupt, finished) = (&interrupt, &finished);
+        scope.spawn(move || {
+            // Without the listener a signal ends the program, as it would otherwise.
+            while let Ok(Some(0)) = first_readable(&[signals.as_fd(), finished.as_fd()], None) {
+                match signals.take() {
+                    None => {}
+                    Some(signal) if interrupt.is_raised() => end_now(signal),
+                    Some(_) => interrupt.raise(),
+                }
+            }
+        });
+        let done = work(interrupt);
+        finished.raise();
+        done
+    }))
+}
+
 /// Handles end signals until it is dropped.
 pub(crate) struct SignalWatch {
     received: Arc<OnceLock<EndSignal>>,

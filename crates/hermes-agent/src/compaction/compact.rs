@@ -9,7 +9,7 @@ use hermes_session::{Compaction, CompactionLock, Error as StoreError, MessageId,
 use serde_json::Value;
 
 use super::condense::{condensed, extract, without_old_images, without_repeats};
-use super::cut::{Cut, cut, size, threshold, usable};
+use super::cut::{Cut, Tail, cut, size, threshold, usable};
 use super::lock::{ask_holding, still_held};
 use super::summary::{self, Material};
 use crate::Result;
@@ -19,6 +19,8 @@ use crate::observer::{TurnEvent, TurnObserver};
 
 /// Factor by which the end may exceed the target ratio.
 const TAIL_SLACK: f64 = 1.5;
+/// Share of the threshold that messages may take which stay for their number.
+const PROTECTED_SHARE: f64 = 0.5;
 /// Minimum share of tokens that a useful compaction saves.
 const MIN_SAVING: f64 = 0.1;
 /// Useless compactions in a row after which automatic ones stop.
@@ -56,7 +58,11 @@ impl Agent {
         let limit = threshold(settings, &self.provider.route());
         settings.enabled
             && self.compaction.useless < MAX_USELESS
-            && self.calibration.correct(request) >= limit
+            && (self.calibration.correct(request) >= limit || self.has_too_many_messages())
+    }
+
+    fn has_too_many_messages(&self) -> bool {
+        self.history.len() >= self.settings.compaction.max_messages
     }
 
     pub(crate) fn compact(
@@ -177,12 +183,22 @@ impl Agent {
             share(limit, self.settings.compaction.target_ratio),
             TAIL_SLACK,
         );
-        // The provider refused the whole, so a part must do, whatever the estimate.
+        let settings = &self.settings.compaction;
         let tail = match need {
-            Need::Automatic { .. } => tail,
-            Need::Forced => (tail / 2).min(self.history_tokens() / 4),
+            Need::Automatic { .. } => Tail {
+                tokens: tail,
+                messages: settings.protect_last,
+                most_tokens: share(limit, PROTECTED_SHARE),
+                most_messages: if self.has_too_many_messages() {
+                    settings.max_messages / 4
+                } else {
+                    usize::MAX
+                },
+            },
+            // The provider refused the whole, so a part must do, whatever the estimate.
+            Need::Forced => Tail::of((tail / 2).min(self.history_tokens() / 4)),
         };
-        cut(&messages, self.settings.compaction.protect_first, tail)
+        cut(&messages, settings.protect_first, &tail)
     }
 
     fn history_tokens(&self) -> u64 {

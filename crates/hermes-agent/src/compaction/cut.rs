@@ -25,15 +25,42 @@ pub(super) struct Cut {
     pub(super) last_user: Option<usize>,
 }
 
-/// Selects the middle of a conversation, after `protect_first` messages and before an end of about
-/// `tail_tokens`. `None` if it is not worth a summary.
-pub(super) fn cut(
-    messages: &[&SessionMessage],
-    protect_first: usize,
-    tail_tokens: u64,
-) -> Option<Cut> {
+/// How much stays at the end of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// Tokens that stay.
+    pub(super) tokens: u64,
+    /// Messages that stay although they are more, up to `most_tokens`.
+    pub(super) messages: usize,
+    pub(super) most_tokens: u64,
+    /// Messages that stay at most, however small they are.
+    pub(super) most_messages: usize,
+}
+
+impl Tail {
+    /// An end of about this size.
+    pub(super) fn of(tokens: u64) -> Self {
+        Self {
+            tokens,
+            messages: 0,
+            most_tokens: tokens,
+            most_messages: usize::MAX,
+        }
+    }
+
+    /// Whether one more message stays, the `count`-th from the end, with which the end has `used`
+    /// tokens.
+    fn holds(&self, count: usize, used: u64) -> bool {
+        let fits = used <= self.tokens || count <= self.messages && used <= self.most_tokens;
+        count <= MIN_TAIL || fits && count <= self.most_messages
+    }
+}
+
+/// Selects the middle of a conversation, after `protect_first` messages and before its end. `None` if
+/// it is not worth a summary.
+pub(super) fn cut(messages: &[&SessionMessage], protect_first: usize, tail: &Tail) -> Option<Cut> {
     let head = head_end(messages, protect_first);
-    let tail = tail_start(messages, tail_tokens).max(head);
+    let tail = tail_start(messages, tail).max(head);
     if tail.saturating_sub(head) < MIN_MIDDLE {
         return None;
     }
@@ -59,13 +86,12 @@ fn head_end(messages: &[&SessionMessage], protect_first: usize) -> usize {
 }
 
 /// The start of the end: as many messages as fit, no result separated from its call.
-fn tail_start(messages: &[&SessionMessage], tokens: u64) -> usize {
+fn tail_start(messages: &[&SessionMessage], tail: &Tail) -> usize {
     let mut start = messages.len();
     let mut used = 0;
     for (index, message) in messages.iter().enumerate().rev() {
         used += size(message);
-        let is_needed = messages.len() - index <= MIN_TAIL;
-        if used > tokens && !is_needed {
+        if !tail.holds(messages.len() - index, used) {
             break;
         }
         start = index;
@@ -91,7 +117,8 @@ pub(super) fn size(message: &SessionMessage) -> u64 {
 pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64 {
     let window = route.context_length;
     let usable = usable(route);
-    let mut limit = share(window, settings.threshold).max(MIN_THRESHOLD);
+    let wanted = raised_threshold(settings, route).unwrap_or(settings.threshold);
+    let mut limit = share(window, wanted).max(MIN_THRESHOLD);
     if window < LARGE_WINDOW {
         limit = limit.max(share(window, 0.75));
     }
@@ -99,6 +126,28 @@ pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64
         limit = share(usable, 0.85);
     }
     limit
+}
+
+/// The share of the window that a model of the Codex service uses instead of that of the settings:
+/// the service gives these models a smaller window than others do.
+pub fn raised_threshold(settings: &CompactionSettings, route: &RouteInfo) -> Option<f64> {
+    if route.provider != "openai-codex" {
+        return None;
+    }
+    let model = route.model.to_ascii_lowercase();
+    let model = model.rsplit('/').next().unwrap_or_default();
+    let is_of = |family: &str| {
+        let rest = model.strip_prefix(family);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+    };
+    let share = if model == "gpt-5.3-codex-spark" {
+        0.7
+    } else if settings.raises_codex && ["gpt-5.4", "gpt-5.5", "gpt-5.6"].into_iter().any(is_of) {
+        0.85
+    } else {
+        return None;
+    };
+    (share > settings.threshold).then_some(share)
 }
 
 /// Maximum tokens of a request that leaves room for its answer.
@@ -144,7 +193,53 @@ mod tests {
 
     fn cut_of(messages: &[SessionMessage], protect: usize, tokens: u64) -> Option<Cut> {
         let messages: Vec<&SessionMessage> = messages.iter().collect();
-        cut(&messages, protect, tokens)
+        cut(&messages, protect, &Tail::of(tokens))
+    }
+
+    #[test]
+    fn more_messages_stay_as_long_as_they_leave_room() {
+        let messages = worked(20);
+        let messages: Vec<&SessionMessage> = messages.iter().collect();
+        let end = |messages_kept: usize, most_tokens: u64, most_messages: usize| {
+            let tail = Tail {
+                tokens: 2_500,
+                messages: messages_kept,
+                most_tokens,
+                most_messages,
+            };
+            messages.len() - cut(&messages, 3, &tail).unwrap().middle.end
+        };
+        assert_eq!(end(0, 100_000, usize::MAX), 4);
+        assert_eq!(end(12, 100_000, usize::MAX), 12);
+        assert_eq!(end(12, 5_500, usize::MAX), 10);
+        // However small they are, not too many.
+        assert_eq!(end(12, 100_000, 6), 6);
+    }
+
+    #[test]
+    fn codex_models_use_more_of_their_window() {
+        let of = |provider: &str, model: &str, raises_codex: bool| {
+            let settings = CompactionSettings {
+                raises_codex,
+                ..CompactionSettings::default()
+            };
+            let route = RouteInfo {
+                provider: provider.to_owned(),
+                model: model.to_owned(),
+                context_length: 272_000,
+                ..RouteInfo::default()
+            };
+            threshold(&settings, &route)
+        };
+        assert_eq!(of("openai-codex", "gpt-5.5", true), 231_200);
+        assert_eq!(of("openai-codex", "gpt-5.4-pro", true), 231_200);
+        for (provider, model, raises) in [
+            ("openai-codex", "gpt-5.5", false),
+            ("openai-codex", "gpt-5.50", true),
+            ("openai-api", "gpt-5.5", true),
+        ] {
+            assert_eq!(of(provider, model, raises), 204_000, "{provider} {model}");
+        }
     }
 
     #[test]

@@ -12,3 +12,4 @@ mod summary;
 
 pub use compact::Compacted;
 pub(crate) use compact::Need;
+pub use cut::raised_threshold;

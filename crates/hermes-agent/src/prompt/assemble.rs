@@ -20,6 +20,17 @@ pub struct PromptEnvironment {
     pub cwd: String,
     /// Whether the backend is another machine or a container.
     pub is_remote: bool,
+    /// What is missing or unusual there.
+    pub remark: Option<String>,
+}
+
+/// What a conversation about a program is told.
+#[derive(Debug, Clone, Default)]
+pub struct CodingRules {
+    /// What is known of the project, as lines.
+    pub project: Option<String>,
+    /// The user's own rules.
+    pub instructions: Option<String>,
 }
 
 /// Where the skills are that a prompt lists.
@@ -62,6 +73,8 @@ pub struct PromptParts {
     pub parallel_call_guidance: bool,
     /// Whether it says when a task is done (`agent.task_completion_guidance`).
     pub completion_guidance: bool,
+    /// The rules for programming, if the conversation is about a program.
+    pub coding: Option<CodingRules>,
     /// Further texts of the caller.
     pub notes: Vec<String>,
     pub date: String,
@@ -160,6 +173,13 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
     ];
     let guidance = guidance.iter().filter(|(applies, _)| *applies);
     sections.extend(guidance.map(|(_, text)| (*text).to_owned()));
+    if let Some(coding) = parts
+        .coding
+        .as_ref()
+        .filter(|_| has("terminal") || has("patch"))
+    {
+        sections.push(coding_section(coding));
+    }
     if let Some(skills) = &parts.skills {
         sections.extend(skills_section(skills, notices));
     }
@@ -205,6 +225,17 @@ fn skills_section(skills: &SkillsIndex, notices: &mut Vec<String>) -> Option<Str
     Some(format!("{}\n\n{index}", texts::SKILLS))
 }
 
+fn coding_section(coding: &CodingRules) -> String {
+    let mut text = format!("# Programming\n\n{}", texts::CODING);
+    if let Some(project) = &coding.project {
+        text.push_str(&format!("\n\n{project}"));
+    }
+    if let Some(own) = &coding.instructions {
+        text.push_str(&format!("\n\nRules of the user:\n{own}"));
+    }
+    text
+}
+
 fn environment(parts: &PromptParts) -> String {
     let environment = &parts.environment;
     let mut text = String::from("# Environment\n");
@@ -222,6 +253,9 @@ fn environment(parts: &PromptParts) -> String {
         if !value.is_empty() {
             text.push_str(&format!("\n{name}: {value}"));
         }
+    }
+    if let Some(remark) = &environment.remark {
+        text.push_str(&format!("\n{remark}"));
     }
     if let Some(hint) = &parts.environment_hint {
         text.push_str(&format!("\n{}", hint.trim()));

@@ -7,6 +7,6 @@ mod assemble;
 mod context_files;
 mod texts;
 
-pub use assemble::{Assembled, PromptEnvironment, PromptParts, SkillsIndex, assemble};
+pub use assemble::{Assembled, CodingRules, PromptEnvironment, PromptParts, SkillsIndex, assemble};
 pub use context_files::ContextFileRules;
 pub(crate) use context_files::subdirectory_hint;

@@ -108,7 +108,7 @@ impl Judge<'_> {
     fn question(&self, instructions: &'static str, text: String) -> AuxiliaryQuestion {
         AuxiliaryQuestion {
             task: AuxiliaryTask::GoalJudge,
-            instructions,
+            instructions: instructions.into(),
             text,
             max_tokens: self.max_tokens,
             temperature: 0.0,

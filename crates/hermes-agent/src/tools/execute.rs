@@ -22,6 +22,9 @@ const MIN_WARNED: usize = 32;
 #[derive(Debug)]
 pub(crate) struct PlannedCall {
     pub(crate) call: ToolCall,
+    /// The tool that is called, which a call of `tool_call` names in its arguments.
+    pub(crate) tool: String,
+    /// The arguments of that tool.
     pub(crate) arguments: Value,
     /// The result instead of running the call.
     pub(crate) answer: Option<String>,
@@ -30,6 +33,8 @@ pub(crate) struct PlannedCall {
 #[derive(Debug)]
 pub(crate) struct ExecutedCall {
     pub(crate) call: ToolCall,
+    /// The tool that was called.
+    pub(crate) tool: String,
     /// The result with notes for the model.
     pub(crate) text: String,
     /// The result of the tool; `None` if it was not called.
@@ -56,7 +61,7 @@ impl Batch<'_> {
     pub(crate) fn run(&mut self, planned: Vec<PlannedCall>) -> Vec<ExecutedCall> {
         let calls = planned
             .iter()
-            .map(|one| (reach(self.context, &one.call.name), &one.arguments));
+            .map(|one| (reach(self.context, &one.tool), &one.arguments));
         let order = segments(calls, &|path| self.context.real_path(path));
         let mut results: Vec<CallOutcome> = Vec::new();
         for segment in order {
@@ -68,6 +73,7 @@ impl Batch<'_> {
         executed
             .map(|(one, (text, value))| ExecutedCall {
                 call: one.call,
+                tool: one.tool,
                 text,
                 value,
             })
@@ -81,7 +87,7 @@ impl Batch<'_> {
             let Some(one) = planned.get(index) else {
                 continue;
             };
-            let name = &one.call.name;
+            let name = &one.tool;
             let instead = if self.context.interrupt.is_raised() {
                 Some(skipped(name))
             } else if let Some(answer) = &one.answer {
@@ -104,7 +110,7 @@ impl Batch<'_> {
             }
         }
         for (index, one, value, took) in run_together(&to_run, self.context) {
-            let name = &one.call.name;
+            let name = &one.tool;
             let Some(value) = value else {
                 done.push((index, (skipped(name), None)));
                 continue;
@@ -175,9 +181,8 @@ fn run_together<'a>(
 
 fn run_one(one: &PlannedCall, context: &CallContext) -> (Value, Duration) {
     let begun = Instant::now();
-    let name = &one.call.name;
-    let allowed = context.enabled_tools.is_empty() || context.enabled_tools.contains(name);
-    let result = if allowed {
+    let name = &one.tool;
+    let result = if context.may_call(name) {
         call_with_hooks(name, &one.arguments, &one.call.id, context)
     } else {
         hermes_tools::error(format!("The tool {name} is not enabled in this session."))

@@ -9,6 +9,13 @@ pub(crate) fn intended_tool<'a>(written: &str, known: &[&'a str]) -> Option<&'a 
     if let Some(exact) = find(written) {
         return Some(exact);
     }
+    // Version 0.15 had `mcp_server_tool` for what is `mcp__server__tool` now.
+    if written.starts_with("mcp_") {
+        let old = |tool: &&'a str| tool.starts_with("mcp__") && tool.replace("__", "_") == written;
+        if let Some(found) = known.iter().copied().find(old) {
+            return Some(found);
+        }
+    }
     let mut plain = snake_case(written);
     if let Some(found) = find(&plain) {
         return Some(found);

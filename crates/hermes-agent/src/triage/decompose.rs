@@ -92,7 +92,7 @@ pub fn decompose(
     let card = triage.card(id)?;
     let answer = triage.ask(AuxiliaryQuestion {
         task: AuxiliaryTask::KanbanDecomposer,
-        instructions: INSTRUCTIONS,
+        instructions: INSTRUCTIONS.into(),
         text: format!("{}\n{}", card_text(&card), roster.text()),
         max_tokens: MAX_TOKENS,
         temperature: TEMPERATURE,

@@ -29,7 +29,7 @@ pub fn specify(triage: &mut Triage<'_>, id: &TaskId, max_tokens: u32) -> Result<
     let card = triage.card(id)?;
     let answer = triage.ask(AuxiliaryQuestion {
         task: AuxiliaryTask::TriageSpecifier,
-        instructions: INSTRUCTIONS,
+        instructions: INSTRUCTIONS.into(),
         text: card_text(&card),
         max_tokens,
         temperature: TEMPERATURE,

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use hermes_providers::{FinishReason, ModelResponse, ToolCall};
 use hermes_session::{MessageContent, SessionMessage};
+use hermes_tools::{CALL_TOOL, deferred_call};
 use serde_json::{Value, json};
 
 use super::attempts;
@@ -32,7 +33,7 @@ impl Turn<'_> {
         ) {
             return self.truncated_call(&response);
         }
-        let names = self.agent.tool_names();
+        let names = self.agent.callable_names();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         self.correct_names(&mut response.tool_calls, &known);
         self.normalize_calls(&mut response.tool_calls);
@@ -42,22 +43,37 @@ impl Turn<'_> {
             let is_known = known.contains(&call.name.as_str());
             let arguments = arguments_of(&call.arguments);
             is_broken |= arguments.is_none();
-            let answer = match (is_known, &arguments) {
-                (false, _) => Some(error_text(format!(
-                    "No such tool: '{}'. Available tools: {}.",
-                    display_name(&call.name),
-                    known.join(", ")
-                ))),
-                (true, None) => Some(error_text(
-                    "The arguments are not a JSON object. Call again with valid JSON.",
-                )),
-                (true, Some(_)) => None,
-            };
-            planned.push(PlannedCall {
+            let mut planned_call = PlannedCall {
                 call: call.clone(),
-                arguments: arguments.unwrap_or_else(|| json!({})),
-                answer,
-            });
+                tool: call.name.clone(),
+                arguments: arguments.clone().unwrap_or_else(|| json!({})),
+                answer: None,
+            };
+            match (is_known, &arguments) {
+                (false, _) => {
+                    planned_call.answer = Some(error_text(format!(
+                        "No such tool: '{}'. Available tools: {}.",
+                        display_name(&call.name),
+                        self.agent.tool_names().join(", ")
+                    )));
+                }
+                (true, None) => {
+                    planned_call.answer = Some(error_text(
+                        "The arguments are not a JSON object. Call again with valid JSON.",
+                    ));
+                }
+                (true, Some(arguments)) if call.name == CALL_TOOL => {
+                    match deferred_call(arguments, &self.agent.context) {
+                        Ok((tool, arguments)) => {
+                            planned_call.tool = tool;
+                            planned_call.arguments = arguments;
+                        }
+                        Err(message) => planned_call.answer = Some(error_text(message)),
+                    }
+                }
+                (true, Some(_)) => {}
+            }
+            planned.push(planned_call);
         }
         if is_broken && self.attempts.bad_arguments < attempts::BAD_ARGUMENTS {
             self.attempts.bad_arguments += 1;
@@ -212,7 +228,7 @@ impl Turn<'_> {
         let text = text.trim();
         self.prior_text = (is_housekeeping && !text.is_empty()).then(|| text.to_owned());
         for one in executed {
-            let name = &one.call.name;
+            let name = &one.tool;
             let failed = one.has_failed();
             if let Some(check) = self.agent.stop_check.as_mut()
                 && let Some(result) = &one.value

@@ -156,6 +156,9 @@ impl Turn<'_> {
                 return self.sum_up();
             }
             self.steps_left -= 1;
+            if let Some(checkpoints) = &self.agent.context.conversation.checkpoints {
+                checkpoints.begin_step();
+            }
             let (request, tokens) = self.make_room()?;
             let next = match self.send(&request, tokens) {
                 Ok(response) => self.act_on(response)?,

@@ -14,6 +14,11 @@ const NAMED: usize = 8;
 pub(super) const GO_ON: &str = "You have said what you are about to do, but not done it. Do it now with your \
     tools, and answer when it is done.";
 
+/// What it is told besides about code that it has not checked.
+const TIDY: &str = "\n\nIf this is about how something looks, leave tests and linters until the user likes it \
+    or it is about to be committed. Before a commit, leave nothing in the change that does not belong to \
+    it, and nothing twice; keep it simple and in the style around it.";
+
 /// Beginnings of an announcement.
 const INTENTS: [&str; 7] = [
     "i'll ",
@@ -127,10 +132,15 @@ impl Turn<'_> {
             names.push(format!("- and {} more", changed.len() - NAMED));
         }
         changes.reminders += 1;
+        let guidance = if self.agent.settings.verify_guidance {
+            TIDY
+        } else {
+            ""
+        };
         Some(format!(
             "You changed code in this turn, and no check has passed since:\n{}\nRun the tests, the linter \
              or the build of the project now, or a short script of your own in a temporary directory; \
-             mend what fails and say what passed. If nothing can be run here, say why.",
+             mend what fails and say what passed. If nothing can be run here, say why.{guidance}",
             names.join("\n")
         ))
     }

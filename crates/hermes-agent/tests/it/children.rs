@@ -29,6 +29,8 @@ fn children(scene: &Scene, timeout: Option<Duration>) -> SubAgentRunner {
             max_iterations: 5,
             timeout,
             depth: 1,
+            effort: None,
+            keeps_mcp: true,
         },
         auxiliary: None,
         child_context: Arc::new(|parent, key| hermes_tools::CallContext {
@@ -68,9 +70,9 @@ fn a_sub_agent_works_in_a_session_of_its_own() {
 struct Ender;
 
 impl Tool for Ender {
-    fn spec(&self) -> &'static ToolSpec {
+    fn spec(&self) -> ToolSpec<'_> {
         const {
-            &ToolSpec {
+            ToolSpec {
                 name: "kanban_complete",
                 toolset: "kanban",
                 description: "Ends the card.",
@@ -107,4 +109,41 @@ fn a_sub_agent_that_takes_too_long_or_whose_parent_is_stopped_ends() {
     context.interrupt.raise();
     let result = runner.run_child(&job("hang"), &context);
     assert_eq!(result.status, ChildStatus::Interrupted);
+}
+
+/// A tool of an MCP server.
+struct OfServer;
+
+impl Tool for OfServer {
+    fn spec(&self) -> ToolSpec<'_> {
+        ToolSpec {
+            name: "mcp_notes_add",
+            toolset: "mcp-notes",
+            description: "Adds a note.",
+            arguments: &[],
+            ..ToolSpec::DEFAULT
+        }
+    }
+
+    fn call(&self, _: &Value, _: &CallContext) -> Value {
+        json!({"ok": true})
+    }
+}
+
+#[test]
+fn tools_of_servers_stay_with_a_sub_agent_that_gets_fewer_unless_the_settings_say_otherwise() {
+    let script =
+        "turns:\n  - calls:\n      - {tool: mcp_notes_add, arguments: {}}\n  - text: done\n";
+    for keeps_mcp in [true, false] {
+        let scene = Scene::playing(script, |registry| registry.with(OfServer));
+        let mut runner = children(&scene, None);
+        runner.limits.keeps_mcp = keeps_mcp;
+        let job = ChildJob {
+            toolsets: vec!["file".to_owned()],
+            ..job("note it")
+        };
+        let result = runner.run_child(&job, &scene.context("parent"));
+        let expected = if keeps_mcp { "ok" } else { "error" };
+        assert_eq!(result.tool_trace[0]["status"], expected, "{result:?}");
+    }
 }

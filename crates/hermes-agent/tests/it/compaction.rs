@@ -21,9 +21,9 @@ const MINUTES: Duration = Duration::from_mins(5);
 struct Big;
 
 impl Tool for Big {
-    fn spec(&self) -> &'static ToolSpec {
+    fn spec(&self) -> ToolSpec<'_> {
         const {
-            &ToolSpec {
+            ToolSpec {
                 name: "big",
                 toolset: "test",
                 description: "Says much.",

@@ -9,5 +9,6 @@ mod answers;
 mod children;
 mod compaction;
 mod scene;
+mod tool_search;
 mod turns;
 mod undo;

@@ -18,9 +18,9 @@ struct Meet {
 const ARGUMENTS: &[Argument] = &[Argument::optional("n", ArgKind::Text, "Anything.")];
 
 impl Tool for Meet {
-    fn spec(&self) -> &'static ToolSpec {
+    fn spec(&self) -> ToolSpec<'_> {
         const {
-            &ToolSpec {
+            ToolSpec {
                 name: "meet",
                 toolset: "test",
                 description: "Waits for company.",
@@ -63,9 +63,9 @@ fn calls_that_only_look_run_at_the_same_time_and_answer_in_order() {
 struct Stop;
 
 impl Tool for Stop {
-    fn spec(&self) -> &'static ToolSpec {
+    fn spec(&self) -> ToolSpec<'_> {
         const {
-            &ToolSpec {
+            ToolSpec {
                 name: "stop",
                 toolset: "test",
                 description: "Interrupts.",

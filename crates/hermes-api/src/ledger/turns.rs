@@ -55,6 +55,16 @@ impl TurnEntry {
         }
     }
 
+    /// How the beginning of the turn is written. A request is acknowledged after it is on disk; that
+    /// of a run was when the run was accepted, and that of one with a key when the key was claimed.
+    fn commit(&self) -> Commit {
+        if self.is_run() || self.is_repeatable {
+            Commit::Logged
+        } else {
+            Commit::Forced
+        }
+    }
+
     /// Whether the turn goes on without its client.
     pub(crate) fn is_run(&self) -> bool {
         self.endpoint == RUNS
@@ -134,7 +144,7 @@ impl TurnLedger {
         session: &str,
         after: i64,
     ) -> Result<(), ApiError> {
-        let begun = self.database.write(home, Commit::Logged, |connection| {
+        let begun = self.database.write(home, entry.commit(), |connection| {
             connection.execute(
                 "INSERT INTO turns (id, endpoint, state, session_id, after_message, request, \
                      created_at, updated_at)
@@ -248,5 +258,24 @@ impl TurnLedger {
             Interrupted::of,
         );
         found.optional()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_nothing_has_recorded_yet_waits_for_the_disk() {
+        let chat = TurnEntry::new("chat_completions");
+        let keyed = TurnEntry {
+            is_repeatable: true,
+            ..chat.clone()
+        };
+        let commits = [&chat, &keyed, &TurnEntry::new(RUNS)].map(TurnEntry::commit);
+        assert!(matches!(
+            commits,
+            [Commit::Forced, Commit::Logged, Commit::Logged]
+        ));
     }
 }

@@ -12,7 +12,7 @@ use super::lease::{Lease, Leases};
 use super::open_store::OpenStore;
 use super::order::{TurnOrder, TurnSink};
 use super::running::{RunningPlace, RunningTurn, Shared};
-use super::silence::SilenceWatch;
+use super::silence::{Reports, SilenceWatch};
 use crate::host::ApiHost;
 use crate::http::ApiError;
 use crate::ledger::{LiveTurn, TurnLedger};
@@ -122,8 +122,7 @@ impl Turns {
             place,
             live,
         } = reserved;
-        let limit = self.silence_limit();
-        let pulse = limit.map(|limit| SilenceWatch::start(limit, Arc::clone(&control)));
+        let pulse = self.silence_watch(&order.entry.id, &control);
         let job = Job {
             shared: Arc::clone(&self.shared),
             order,
@@ -143,12 +142,26 @@ impl Turns {
         Ok(())
     }
 
-    /// How long a turn may be silent.
-    fn silence_limit(&self) -> Option<Duration> {
+    /// Watches whether a turn is heard of; `None` if the settings want nothing of that.
+    fn silence_watch(&self, id: &str, control: &Arc<TurnControl>) -> Option<SilenceWatch> {
         let context = self.shared.host.context();
-        let seconds = context.config().int("agent.gateway_timeout")?;
-        let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
-        seconds.map(Duration::from_secs)
+        let config = context.config();
+        let seconds = |key: &str| {
+            let seconds = config.int(key)?;
+            let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+            seconds.map(Duration::from_secs)
+        };
+        let limit = seconds("agent.gateway_timeout");
+        let reports = Reports {
+            // Without a limit there is nothing to warn of.
+            warning: limit.and_then(|_| seconds("agent.gateway_timeout_warning")),
+            interval: seconds("agent.gateway_notify_interval"),
+        };
+        if limit.is_none() && reports == Reports::default() {
+            return None;
+        }
+        let limit = limit.unwrap_or(Duration::MAX);
+        Some(SilenceWatch::start(id, limit, reports, Arc::clone(control)))
     }
 
     /// Which files of this machine may go along with an answer.

@@ -152,6 +152,7 @@ impl<F: Format> TurnSink for StreamSink<F> {
         if let Update::Began { session } = &update
             && let Some(begun) = self.begun.take()
         {
+            // A client that has gone is noticed by the next event.
             drop(begun.send(Ok((*session).to_owned())));
         }
         if let Update::Text(text) = update {
@@ -176,6 +177,7 @@ impl<F: Format> TurnSink for StreamSink<F> {
             }
             Err(error) => {
                 if let Some(begun) = self.begun.take() {
+                    // A client that has gone wants no answer.
                     drop(begun.send(Err(error)));
                 }
             }

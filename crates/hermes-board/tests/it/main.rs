@@ -11,6 +11,7 @@ mod check_round;
 mod checks;
 mod concurrency;
 mod dispatch;
+mod dispatch_failures;
 mod files;
 mod fixture;
 mod killed;

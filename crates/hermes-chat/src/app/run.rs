@@ -74,6 +74,7 @@ impl Screen {
             self.app.leave();
             self.wait_for_end();
         }
+        // A terminal that has gone meanwhile needs nothing.
         if let Some(alternate) = self.alternate.take() {
             drop(alternate.leave());
         }

@@ -59,7 +59,7 @@ impl QuestionView {
         match self.question.asked {
             Asked::Clarify(_) => true,
             Asked::Approval(_) => has_text,
-            Asked::Password => false,
+            Asked::Password | Asked::Secret(_) => false,
         }
     }
 
@@ -76,7 +76,7 @@ impl QuestionView {
                 let chosen = number.and_then(|number| asked.choices.get(number.checked_sub(1)?));
                 chosen.cloned().unwrap_or_else(|| text.trim().to_owned())
             }
-            Asked::Approval(_) | Asked::Password => text.to_owned(),
+            Asked::Approval(_) | Asked::Password | Asked::Secret(_) => text.to_owned(),
         };
         self.question.answer(Some(Reply::Text(answer.clone())));
         answer
@@ -102,7 +102,10 @@ impl QuestionView {
                 }
                 Handled::Taken
             }
-            Asked::Password => self.password(key, mods),
+            Asked::Password => {
+                self.hidden(key, mods, "Password given", "Continuing without a password")
+            }
+            Asked::Secret(_) => self.hidden(key, mods, "Value given", "Continuing without it"),
             Asked::Clarify(_) => Handled::NotMine,
         }
     }
@@ -128,23 +131,20 @@ impl QuestionView {
         Handled::Answered(format!("{word}: {command}"), is_approved)
     }
 
-    fn password(&mut self, key: Key, mods: Mods) -> Handled {
+    /// Takes the keys of a text that is not shown. The words are for one that was given, and for none.
+    fn hidden(&mut self, key: Key, mods: Mods, given: &str, without: &str) -> Handled {
         match key {
             Key::Enter => {
                 let typed = self.typed.as_str();
                 let reply = (!typed.is_empty()).then(|| Reply::Password(typed.to_owned().into()));
                 let is_given = reply.is_some();
                 self.question.answer(reply);
-                let text = if is_given {
-                    "Password given"
-                } else {
-                    "Continuing without a password"
-                };
+                let text = if is_given { given } else { without };
                 return Handled::Answered(text.to_owned(), is_given);
             }
             Key::Escape => {
                 self.question.answer(None);
-                return Handled::Answered("Continuing without a password".to_owned(), false);
+                return Handled::Answered(without.to_owned(), false);
             }
             Key::Backspace => drop(self.typed.pop()),
             Key::Char('u') if mods.ctrl => self.typed.clear(),
@@ -154,13 +154,13 @@ impl QuestionView {
         Handled::Taken
     }
 
-    /// A pasted password.
+    /// A pasted password, or another text that is not shown.
     pub(crate) fn paste(&mut self, text: &str) -> bool {
-        let is_password = matches!(self.question.asked, Asked::Password);
-        if is_password {
+        let is_hidden = matches!(self.question.asked, Asked::Password | Asked::Secret(_));
+        if is_hidden {
             self.typed.push_str(text.trim_end_matches('\n'));
         }
-        is_password
+        is_hidden
     }
 
     /// The rows of the question.
@@ -178,6 +178,17 @@ impl QuestionView {
                     palette.faint(),
                 )),
             ],
+            Asked::Secret(question) => {
+                let mut rows = wrap_text(&question, palette.warning(), "", width);
+                rows.push(Line::from(Span::styled(
+                    format!(
+                        "What you type is not shown {} Enter continues {} Esc goes on without it",
+                        glyphs.dot, glyphs.dot
+                    ),
+                    palette.faint(),
+                )));
+                rows
+            }
             Asked::Clarify(asked) => {
                 let mut rows = wrap_text(&asked.text, palette.strong(), "", width);
                 for (index, choice) in asked.choices.iter().enumerate() {

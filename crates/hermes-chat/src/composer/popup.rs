@@ -61,6 +61,7 @@ impl FileList {
                 std::thread::Builder::new()
                     .name("files".to_owned())
                     .spawn(move || {
+                        // Nobody else sets it: there is one such thread.
                         drop(list.set(files_below(&directory)));
                         drop(list);
                         when_done();

@@ -187,6 +187,7 @@ pub fn usual_terminal() -> UsualTerminal {
 impl Drop for UsualTerminal {
     fn drop(&mut self) {
         if let Some(modes) = &self.0 {
+            // A terminal that is gone needs nothing.
             let _: Result<(), Errno> = tcsetattr(stdin(), OptionalActions::Now, modes);
             drop(write_all(MARKED));
         }

@@ -1,9 +1,11 @@
 //! Finding a setting by its dotted path.
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
 
 use super::areas::sections;
-use super::key::{Key, Kind};
+use super::key::{Key, Kind, Section};
 
 /// What the schema says of a path.
 #[derive(Debug, Clone, Copy)]
@@ -81,30 +83,44 @@ fn takes_anything_below(kind: Kind) -> bool {
     matches!(kind, Kind::Map | Kind::List | Kind::ListOrMap)
 }
 
-/// The tree of defaults. Built at the start of most commands, so nothing is looked up twice.
-pub fn defaults() -> Value {
-    let mut root = Map::new();
-    for section in sections() {
-        let mut settings = Map::new();
-        let mut own = None;
-        for key in section.keys.iter().filter(|key| !key.path.contains('*')) {
-            let Some(value) = key.default.value() else {
-                continue;
-            };
-            if key.path.is_empty() {
-                own = Some(value);
-            } else {
-                put_below(&mut settings, key.path, value);
-            }
-        }
-        // A section that may be a value (`model`) and has settings keeps the settings.
-        if !settings.is_empty() {
-            root.insert(section.name.to_owned(), Value::Object(settings));
-        } else if let Some(own) = own {
-            root.insert(section.name.to_owned(), own);
+/// The tree of defaults.
+pub(crate) fn defaults() -> Value {
+    let with_defaults = sections().filter_map(|section| {
+        let defaults = defaults_of(section.name)?;
+        Some((section.name.to_owned(), defaults.clone()))
+    });
+    Value::Object(with_defaults.collect())
+}
+
+/// The defaults of a section, made when they are first asked for.
+pub(crate) fn defaults_of(name: &str) -> Option<&'static Value> {
+    static MADE: OnceLock<Vec<OnceLock<Option<Value>>>> = OnceLock::new();
+    let made = MADE.get_or_init(|| sections().map(|_| OnceLock::new()).collect());
+    let (section, defaults) = sections()
+        .zip(made)
+        .find(|(section, _)| section.name == name)?;
+    defaults.get_or_init(|| make_defaults(section)).as_ref()
+}
+
+fn make_defaults(section: &Section) -> Option<Value> {
+    let mut settings = Map::new();
+    let mut own = None;
+    for key in section.keys.iter().filter(|key| !key.path.contains('*')) {
+        let Some(value) = key.default.value() else {
+            continue;
+        };
+        if key.path.is_empty() {
+            own = Some(value);
+        } else {
+            put_below(&mut settings, key.path, value);
         }
     }
-    Value::Object(root)
+    // A section that may be a value (`model`) and has settings keeps the settings.
+    if settings.is_empty() {
+        own
+    } else {
+        Some(Value::Object(settings))
+    }
 }
 
 fn put_below(map: &mut Map<String, Value>, path: &str, value: Value) {

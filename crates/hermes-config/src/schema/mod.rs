@@ -9,7 +9,8 @@ mod security;
 
 pub use areas::sections;
 pub use key::{Fallback, Key, Kind, Section};
-pub use lookup::{Known, classify, defaults, find, keys};
+pub use lookup::{Known, classify, find, keys};
+pub(crate) use lookup::{defaults, defaults_of};
 pub use reference::reference_defaults;
 pub(crate) use security::is_security;
 

@@ -13,7 +13,9 @@ const TABLE: &str = include_str!("reference_defaults.tsv");
 pub fn reference_defaults(key: &str) -> Option<Value> {
     let mut root = Value::Object(Map::new());
     let mut found = false;
-    for (path, text) in TABLE.lines().filter_map(|line| line.split_once('\t')) {
+    let rows = from(first_row(key)).lines();
+    let rows = rows.take_while(|line| line.starts_with(key));
+    for (path, text) in rows.filter_map(|line| line.split_once('\t')) {
         let below = path.strip_prefix(key);
         let is_meant =
             key.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -23,6 +25,29 @@ pub fn reference_defaults(key: &str) -> Option<Value> {
         }
     }
     found.then_some(root)
+}
+
+/// The table from a row on.
+fn from(begin: usize) -> &'static str {
+    TABLE.get(begin..).unwrap_or_default()
+}
+
+/// Where the first row begins that is not sorted before a path.
+fn first_row(path: &str) -> usize {
+    let (mut low, mut high) = (0, TABLE.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let before = &TABLE.as_bytes()[..middle];
+        let end_before = before.iter().rposition(|byte| *byte == b'\n');
+        let begin = end_before.map_or(0, |end| end + 1);
+        let row = from(begin).lines().next().unwrap_or_default();
+        if row < path {
+            low = begin + row.len() + 1;
+        } else {
+            high = begin;
+        }
+    }
+    low
 }
 
 #[cfg(test)]
@@ -52,5 +77,9 @@ mod tests {
         assert_eq!(pet["display"]["pet"], all["display"]["pet"]);
         assert_eq!(pet["display"].as_object().unwrap().len(), 1);
         assert_eq!(reference_defaults("display.pe"), None);
+        assert_eq!(reference_defaults("zzz"), None);
+        for (path, _) in TABLE.lines().filter_map(|line| line.split_once('\t')) {
+            assert!(reference_defaults(path).is_some(), "{path}");
+        }
     }
 }

@@ -7,12 +7,14 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::file::{FileState, SettingsFile};
+use super::merged::Merged;
 use super::normalise::source_paths;
 use super::origin::{Candidate, Layer};
 use super::overlay::FileOverlay;
 use super::problem::Problem;
 use super::reporter::ProblemReporter;
 use super::stamps::FileStamps;
+use super::value_text::secret_values;
 use crate::dotenv::{DotEnv, DotEnvError, is_denied_name};
 use crate::environment::Environment;
 use crate::schema::{self, Kind};
@@ -94,7 +96,7 @@ struct ReadSettings {
     user: SettingsFile,
     managed: Option<SettingsFile>,
     dotenv: DotEnv,
-    merged: Value,
+    merged: Merged,
     problems: Vec<Problem>,
 }
 
@@ -130,7 +132,7 @@ impl Config {
                 });
             }
         }
-        let mut merged = schema::defaults();
+        let mut merged = Merged::new();
         let lookup = |name: &str| sources.env.lookup(name).or_else(|| dotenv.get(name));
         let filled = |value: &&str| !value.trim().is_empty();
         overlay_variables(&mut merged, &mut problems, &|name| {
@@ -209,14 +211,20 @@ impl Config {
 
     /// All settings as one tree, `${…}` expanded. Holds secrets.
     pub fn tree(&self) -> &Value {
-        &self.read.merged
+        self.read.merged.whole()
     }
 
     /// The value at a dotted path.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.report(key);
         let path: Vec<&str> = key.split('.').collect();
-        value_at(&self.read.merged, &path)
+        self.read.merged.at(&path)
+    }
+
+    /// Every secret text among the settings, so that it can be masked wherever it turns up.
+    pub fn secret_values(&self) -> Vec<String> {
+        // No default is a secret.
+        secret_values(self.read.merged.set())
     }
 
     fn report(&self, key: &str) {
@@ -230,7 +238,7 @@ impl Config {
     /// there with the reference's defaults. An empty path means everything.
     pub fn shown(&self, key: &str) -> Option<Value> {
         let own = if key.is_empty() {
-            Some(&self.read.merged)
+            Some(self.tree())
         } else {
             self.get(key)
         };
@@ -375,7 +383,7 @@ impl Config {
         found.extend(by_variable(Layer::DotEnv, text, Some(file), line));
         let default = match spec {
             Some(key) => key.default.value(),
-            None => value_at(&schema::defaults(), &path).cloned(),
+            None => Merged::new().at(&path).cloned(),
         };
         let of_reference = || value_at(&schema::reference_defaults(key)?, &path).cloned();
         found.extend(default.or_else(of_reference).map(|value| Candidate {
@@ -403,7 +411,7 @@ fn lay_over(base: &mut Value, over: Value) {
 }
 
 fn overlay_variables<'v>(
-    merged: &mut Value,
+    merged: &mut Merged,
     problems: &mut Vec<Problem>,
     lookup: &dyn Fn(&str) -> Option<&'v str>,
 ) {
@@ -417,7 +425,10 @@ fn overlay_variables<'v>(
         };
         let path = section.path_of(key);
         match key.kind.from_text(text) {
-            Some(value) => put(merged, &path.split('.').collect::<Vec<_>>(), value),
+            Some(value) => {
+                let tree = merged.changeable(section.name);
+                put(tree, &path.split('.').collect::<Vec<_>>(), value);
+            }
             None => problems.push(Problem::BadVariable {
                 variable: var,
                 key: path,

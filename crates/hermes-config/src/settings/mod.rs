@@ -4,6 +4,7 @@
 mod config;
 mod expand;
 mod file;
+mod merged;
 mod migrate;
 mod normalise;
 mod origin;
@@ -21,9 +22,9 @@ pub use migrate::{MigrationReport, migrate, version_of};
 pub use origin::{Candidate, Layer};
 pub use problem::Problem;
 pub use reporter::ProblemReporter;
-pub use value_text::{is_secret_path, masked, plain_text, secret_values};
+pub use value_text::{is_secret_path, masked, plain_text};
 pub use write::{
     ConfigError, SetOutcome, SetRequest, Target, append_to_list, append_value, changes_security,
-    edit_text_file, remove_root_key, remove_value, set, unset,
+    edit_text_file, remove_root_key, remove_value, set, set_variable, unset,
 };
 pub use wrong_value::WrongValue;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::expand::expand;
 use super::file::SettingsFile;
+use super::merged::Merged;
 use super::normalise::{normalise, source_paths};
 use super::problem::Problem;
 use crate::schema::{self, Known};
@@ -17,13 +18,16 @@ pub(super) struct FileOverlay<'a, 'v> {
 }
 
 impl FileOverlay<'_, '_> {
-    pub(super) fn apply(&mut self, base: &mut Value) {
+    pub(super) fn apply(&mut self, merged: &mut Merged) {
         let Some(Value::Object(tree)) = self.file.document().map(|d| d.value().clone()) else {
             return;
         };
         let mut tree = tree;
         normalise(&mut tree);
-        self.map(base, &mut Vec::new(), tree);
+        for (section, value) in tree {
+            let base = merged.changeable(&section);
+            self.entry(base, &mut vec![section], value);
+        }
     }
 
     fn map(&mut self, base: &mut Value, path: &mut Vec<String>, tree: Map<String, Value>) {

@@ -35,7 +35,7 @@ pub fn masked(value: &Value) -> Value {
 }
 
 /// Every secret text of a tree, so that it can be masked wherever it turns up.
-pub fn secret_values(value: &Value) -> Vec<String> {
+pub(super) fn secret_values(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     each_secret(&mut value.clone(), &mut Vec::new(), &mut |secret| {
         found.extend(secret.as_str().map(str::to_owned));

@@ -310,7 +310,8 @@ pub(super) fn edit_dotenv<T>(
     Ok(result)
 }
 
-fn set_variable(sources: &Sources, name: &str, value: &str) -> Result<SetOutcome, ConfigError> {
+/// Sets a variable in `.env`, whatever it is called.
+pub fn set_variable(sources: &Sources, name: &str, value: &str) -> Result<SetOutcome, ConfigError> {
     let path = sources.dotenv_path();
     let dropped = edit_dotenv(sources, |env| Ok(dotenv::set_variable(env, name, value)?))?;
     Ok(SetOutcome {

@@ -8,6 +8,8 @@
 mod docker_world;
 mod engine_create;
 mod engine_manage;
+mod engine_mounts;
+mod engine_names;
 mod engine_reaper;
 mod engine_reuse;
 mod engine_teardown;

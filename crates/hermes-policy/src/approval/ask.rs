@@ -56,3 +56,12 @@ pub trait RiskAssessor: Send + Sync {
     /// Assesses a command. Anything that goes wrong is [`Assessment::Unsure`].
     fn assess(&self, request: &ApprovalRequest) -> Assessment;
 }
+
+/// How the findings of a scanner begin.
+pub const SCANNED: &str = "tirith:";
+
+/// A program that looks into commands before they run.
+pub trait CommandScanner: Send + Sync {
+    /// What it found, each beginning with [`SCANNED`]; a finding is a question to the person.
+    fn scan(&self, command: &str) -> Vec<String>;
+}

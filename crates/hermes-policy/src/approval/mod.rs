@@ -8,7 +8,9 @@ mod remembered;
 mod settings;
 mod verdict;
 
-pub use ask::{Answer, ApprovalRequest, Approver, Assessment, RiskAssessor};
+pub use ask::{
+    Answer, ApprovalRequest, Approver, Assessment, CommandScanner, RiskAssessor, SCANNED,
+};
 pub use policy::{CheckRequest, CommandPolicy, Interaction};
 pub use remembered::{PermanentApprovals, SessionApprovals};
 pub(crate) use settings::written;

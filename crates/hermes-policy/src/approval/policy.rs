@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hermes_secret::Redactor;
 
 use super::allowlist::allows;
-use super::ask::{Answer, ApprovalRequest, Approver, Assessment, RiskAssessor};
+use super::ask::{
+    Answer, ApprovalRequest, Approver, Assessment, CommandScanner, RiskAssessor, SCANNED,
+};
 use super::deny::denied_by;
 use super::remembered::{PermanentApprovals, SessionApprovals};
 use super::settings::{ApprovalMode, ApprovalSettings, Unattended};
@@ -31,6 +33,8 @@ pub enum Interaction<'a> {
     Cron,
     /// Nobody: workers, library use, a program that calls a tool.
     NonInteractive,
+    /// Nobody needs to be: the settings approve what is detected.
+    Approved,
 }
 
 /// A command to decide about. Foreground and background are decided alike.
@@ -67,6 +71,8 @@ pub struct CommandPolicy {
     pub permanent: Option<Arc<PermanentApprovals>>,
     /// The model for `approvals.mode: smart`; without one it is `manual`.
     pub assessor: Option<Arc<dyn RiskAssessor>>,
+    /// A program that looks into commands as well.
+    pub scanner: Option<Arc<dyn CommandScanner>>,
 }
 
 impl CommandPolicy {
@@ -78,6 +84,7 @@ impl CommandPolicy {
             redactor,
             permanent: None,
             assessor: None,
+            scanner: None,
         }
     }
 
@@ -131,7 +138,13 @@ impl CommandPolicy {
         {
             return Verdict::approved();
         }
-        let found = detect(analysis, &self.paths);
+        let mut found = detect(analysis, &self.paths);
+        let scanner = self.scanner.as_ref();
+        found.extend(
+            scanner
+                .into_iter()
+                .flat_map(|scanner| scanner.scan(request.text)),
+        );
         if found.is_empty() {
             return Verdict::approved();
         }
@@ -141,6 +154,7 @@ impl CommandPolicy {
         }
         let mut question = self.question(request, open);
         if self.settings.mode == ApprovalMode::Smart
+            && !matches!(request.interaction, Interaction::Approved)
             && let Some(assessor) = &self.assessor
         {
             match assessor.assess(&question) {
@@ -195,7 +209,7 @@ impl CommandPolicy {
             description: open.join("; "),
             offer_session: true,
             // A finding of an outside scanner is about one command, not about a kind.
-            offer_always: !open.iter().any(|key| key.starts_with("tirith:")),
+            offer_always: !open.iter().any(|key| key.starts_with(SCANNED)),
             timeout: match request.interaction {
                 Interaction::Gateway(_) => self.settings.gateway_timeout,
                 _ => self.settings.timeout,
@@ -221,6 +235,11 @@ impl CommandPolicy {
                 self.ask(request, question, approver)
             }
             Interaction::Gateway(None) => Verdict::pending(keys),
+            Interaction::Approved => {
+                let command = &question.command;
+                tracing::warn!(%command, found = question.description, "approved by the settings");
+                Verdict::approved_despite(keys, ApprovedBy::Settings)
+            }
             Interaction::Cron => unattended(
                 self.settings.cron,
                 "scheduled jobs run nothing that needs approval; hint: add the exact command to command_allowlist, or set approvals.cron_mode: approve",

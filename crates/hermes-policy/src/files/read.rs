@@ -30,14 +30,9 @@ pub struct ReadGuard {
 impl ReadGuard {
     /// For the files of this machine.
     pub fn here(homes: &PrivateHomes) -> Self {
-        let real = |all: &[PathBuf]| -> Vec<PathBuf> {
-            let real = all.iter().map(|home| canonical(home));
-            // A home of `/` would make every file one of the user's own.
-            real.filter(|home| home.parent().is_some()).collect()
-        };
         let homes = PrivateHomes {
-            accounts: real(&homes.accounts),
-            hermes: real(&homes.hermes),
+            accounts: real_homes(&homes.accounts),
+            hermes: real_homes(&homes.hermes),
         };
         let accounts = homes.accounts.iter();
         let accounts = accounts.flat_map(|home| entries_of_home().map(move |entry| (home, entry)));
@@ -45,9 +40,7 @@ impl ReadGuard {
         let hermes =
             hermes.flat_map(|home| entries_of_hermes_home().map(move |entry| (home, entry)));
         let targets = accounts.chain(hermes).filter_map(|(home, (entry, place))| {
-            let entry = home.join(entry);
-            let target = hermes_fs::canonicalize(&entry).ok()?;
-            (target != entry).then_some((target, place))
+            linked_target(home, entry).map(|target| (target, place))
         });
         Self {
             targets: targets.collect(),
@@ -107,6 +100,32 @@ impl ReadGuard {
         .into_iter()
         .flatten()
     }
+}
+
+/// Homes without links in them, each once: the home that commands are given is usually the real one.
+fn real_homes(all: &[PathBuf]) -> Vec<PathBuf> {
+    let mut homes: Vec<PathBuf> = Vec::with_capacity(all.len());
+    for home in all.iter().map(|home| canonical(home)) {
+        // A home of `/` would make every file one of the user's own.
+        if home.parent().is_some() && !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
+    homes
+}
+
+/// Where an entry of a home leads to if there is a link in it. The home has none. Made for every file
+/// that is read, so nothing is resolved that is no link.
+fn linked_target(home: &Path, entry: &str) -> Option<PathBuf> {
+    let mut path = home.to_owned();
+    for part in Path::new(entry) {
+        path.push(part);
+        let found = hermes_fs::symlink_metadata(&path).ok()?;
+        if found.is_symlink() {
+            return hermes_fs::canonicalize(&home.join(entry)).ok();
+        }
+    }
+    None
 }
 
 /// The path without links; a path that does not exist is taken as written.

@@ -31,7 +31,7 @@ pub use plan::{EnvPlan, EnvRequest};
 pub use policy::EnvPolicy;
 pub use receipt::{Fate, Receipt, ReceiptRow};
 pub use rule::Rule;
-pub use search_path::{PathOrigin, SearchPath};
+pub use search_path::{PathOrigin, STANDARD_DIRECTORIES, SearchPath};
 pub use tier::is_managed_secret;
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ use super::policy::EnvPolicy;
 use super::rule::Rule;
 use crate::find_on_path;
 
-/// Where programs are on every system we know; appended when missing.
-const SYSTEM_DIRECTORIES: &[&str] = &[
-    "/opt/homebrew/bin",
-    "/opt/homebrew/sbin",
+/// Where Homebrew has its programs.
+const HOMEBREW_DIRECTORIES: [&str; 2] = ["/opt/homebrew/bin", "/opt/homebrew/sbin"];
+
+/// Directories that hold programs on every system.
+pub const STANDARD_DIRECTORIES: [&str; 6] = [
     "/usr/local/sbin",
     "/usr/local/bin",
     "/usr/sbin",
@@ -94,9 +95,7 @@ impl SearchPath {
         if let Some(value) = sources.caller {
             path.add(value, PathOrigin::Caller, sources.deactivated, policy);
         }
-        for directory in SYSTEM_DIRECTORIES {
-            path.add(OsStr::new(directory), PathOrigin::System, &[], policy);
-        }
+        path.add_system_directories(policy);
         if let Some(value) = sources.session {
             path = path.reordered(value, policy);
         }
@@ -143,10 +142,15 @@ impl SearchPath {
             let origin = self.origin_of(entry).unwrap_or(PathOrigin::Session);
             path.add(entry, origin, &[], policy);
         }
-        for directory in SYSTEM_DIRECTORIES {
-            path.add(OsStr::new(directory), PathOrigin::System, &[], policy);
-        }
+        path.add_system_directories(policy);
         path
+    }
+
+    /// Appends where programs are on every system we know, as far as it is missing.
+    fn add_system_directories(&mut self, policy: &EnvPolicy) {
+        for directory in HOMEBREW_DIRECTORIES.iter().chain(&STANDARD_DIRECTORIES) {
+            self.add(OsStr::new(directory), PathOrigin::System, &[], policy);
+        }
     }
 
     /// Puts the directory with the link first, if another `hermes` or none would be found.

@@ -14,6 +14,7 @@ pub fn macos_profile(plan: &SandboxPlan) -> String {
     let mut rule = |rule: &str, paths: &[std::path::PathBuf]| {
         for path in paths {
             // Writing to a text does not fail.
+            // Writing to a text cannot fail.
             let _ = writeln!(out, "({rule} (subpath {}))", quoted(path));
         }
     };

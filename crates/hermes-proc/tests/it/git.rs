@@ -29,7 +29,10 @@ fn git_answers_about_the_directory_and_not_about_a_variable() {
     let branch = git.run(dir.path(), ["branch", "--show-current"]);
     assert_eq!(branch.unwrap(), "trunk");
     let refused = git.run(dir.path(), ["rev-parse", "--verify", "nothing"]);
-    let Err(GitError::Refused { command, message }) = refused else {
+    let Err(GitError::Refused {
+        command, message, ..
+    }) = refused
+    else {
         panic!("{refused:?}");
     };
     assert_eq!(command, "rev-parse");

@@ -155,7 +155,7 @@ fn send(transport: &Transport, url: String) -> Option<Exchange> {
 fn answer(exchange: Exchange, deadline: Instant) -> Option<Value> {
     let left = deadline.saturating_duration_since(Instant::now());
     match whole_answer(&exchange, left) {
-        Ok((200, text)) => parse_lenient(&text),
+        Ok(answer) if answer.status == 200 => parse_lenient(&answer.text),
         Ok(_) | Err(_) => None,
     }
 }

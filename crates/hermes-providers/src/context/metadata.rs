@@ -198,7 +198,8 @@ impl ModelServer<'_> {
             headers,
             body: Bytes::from(body),
         };
-        whole_answer(&self.transport.send(request)?, timeout)
+        let answer = whole_answer(&self.transport.send(request)?, timeout)?;
+        Ok((answer.status, answer.text))
     }
 }
 

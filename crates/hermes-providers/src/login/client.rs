@@ -20,6 +20,22 @@ pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) value: Value,
     pub(super) text: String,
+    /// What a refusal says about how to get in.
+    pub(super) challenge: Option<String>,
+}
+
+impl Answer {
+    /// Takes a secret out of what the answer says in words.
+    pub(super) fn hide(&mut self, secret: &str) {
+        if secret.is_empty() {
+            return;
+        }
+        self.text = self.text.replace(secret, "***");
+        if let Some(description) = self.value["error_description"].as_str() {
+            let description = description.replace(secret, "***");
+            self.value["error_description"] = Value::String(description);
+        }
+    }
 }
 
 /// Talks to one authorisation server.
@@ -114,14 +130,15 @@ impl LoginClient {
         };
         let sent = self.transport.send(request);
         let answer = sent.and_then(|exchange| whole_answer(&exchange, self.timeout));
-        let (status, text) = answer.map_err(|reason| LoginError::Unreachable {
+        let answer = answer.map_err(|reason| LoginError::Unreachable {
             host: self.host.clone(),
             reason,
         })?;
         Ok(Answer {
-            status,
-            value: serde_json::from_str(&text).unwrap_or(Value::Null),
-            text,
+            status: answer.status,
+            value: serde_json::from_str(&answer.text).unwrap_or(Value::Null),
+            text: answer.text,
+            challenge: answer.challenge,
         })
     }
 

@@ -25,6 +25,16 @@ pub enum LoginError {
     Incomplete { host: String, what: &'static str },
     #[error("no port could be opened on this machine: {0}")]
     NoPort(String),
+    #[error("{0} offers no PKCE with S256, without which a code could be stolen")]
+    NoPkce(String),
+    #[error("the answer does not come from {0}, the authorisation server that was asked")]
+    WrongIssuer(String),
+    #[error("the server says that its tokens are for another one: {0}")]
+    WrongResource(String),
+    #[error("the server names an address inside this network: {0}")]
+    Inside(String),
+    #[error("{0} lets no program register itself")]
+    NoRegistration(String),
 }
 
 impl LoginError {
@@ -34,7 +44,14 @@ impl LoginError {
             Self::Denied | Self::Expired | Self::NobodyCame => "start the login again",
             Self::Unreachable { .. } => "check the network; behind a proxy, set HTTPS_PROXY",
             Self::Address(_) => "an address starts with https:// and a host",
-            Self::Interrupted
+            Self::NoRegistration(_) => {
+                "register a client there by hand, and set its id as `oauth.client_id` of the server"
+            }
+            Self::NoPkce(_)
+            | Self::WrongIssuer(_)
+            | Self::WrongResource(_)
+            | Self::Inside(_)
+            | Self::Interrupted
             | Self::Refused { .. }
             | Self::Incomplete { .. }
             | Self::NoPort(_) => return None,
@@ -43,6 +60,14 @@ impl LoginError {
 
     /// Whether the server or the way to it is at fault.
     pub fn is_outside(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Incomplete { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Incomplete { .. }
+                | Self::NoPkce(_)
+                | Self::WrongIssuer(_)
+                | Self::WrongResource(_)
+                | Self::Inside(_)
+        )
     }
 }

@@ -15,8 +15,10 @@ mod openai;
 mod pkce;
 mod poll;
 mod qwen;
+mod redirect_listener;
 mod refresh;
 mod renewal;
+mod resource;
 mod servers;
 
 pub use browser::BrowserLogin;
@@ -27,6 +29,10 @@ pub use device::DeviceLogin;
 pub use error::LoginError;
 pub use qwen::QwenLogin;
 pub(crate) use refresh::LoginRefresher;
+pub use resource::{
+    AuthorizationServer, ClientRequest, LoginStep, RedirectAddress, ResourceGrant, ResourceLogin,
+    renewed_tokens,
+};
 pub use servers::{LOGIN_SERVERS, LoginServer, login_server};
 
 use std::path::PathBuf;

@@ -131,6 +131,7 @@ mod tests {
             status,
             value: json!({"error": error}),
             text: String::new(),
+            challenge: None,
         };
         for (error, expected) in [
             ("authorization_pending", Ok(Polled::Again)),

@@ -14,7 +14,8 @@ pub(crate) use key_ring::{KeyRing, Lease};
 pub use login_tokens::LoginTokens;
 pub(crate) use strategy::Strategy;
 pub(crate) use token_exchange::TokenExchange;
-pub(crate) use token_refresher::{RefreshError, TokenRefresher};
+pub use token_refresher::RefreshError;
+pub(crate) use token_refresher::TokenRefresher;
 
 /// Whether a text can be a key: long enough and not a placeholder.
 pub fn is_usable_secret(text: &str) -> bool {

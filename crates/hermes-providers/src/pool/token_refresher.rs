@@ -7,11 +7,11 @@ use super::login_tokens::LoginTokens;
 
 /// Why there are no new tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RefreshError {
+pub struct RefreshError {
     /// One line without secrets.
-    pub(crate) reason: String,
+    pub reason: String,
     /// Whether only another login helps.
-    pub(crate) is_final: bool,
+    pub is_final: bool,
 }
 
 impl RefreshError {

@@ -1,4 +1,4 @@
-//! Models for auxiliary tasks such as titles and summaries.
+//! Models for auxiliary tasks such as titles and summaries, and for sub-agents.
 //!
 //! An auxiliary task does not stream, has its own timeout and does not look up context windows. It
 //! never uses the fallback chain of the conversation, and a key goes only to hosts it would go to in
@@ -13,6 +13,7 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::choose::choice;
+use super::delegation;
 use super::error::OpenError;
 use super::open::{auxiliary_chain, open_replay};
 use super::overrides::ModelOverrides;
@@ -64,6 +65,8 @@ pub struct AuxiliaryModels {
     config: Config,
     main: ModelOverrides,
     opened: Mutex<HashMap<AuxiliaryTask, Arc<dyn Provider>>>,
+    /// The model of sub-agents, once it was opened.
+    delegated: Mutex<Option<Arc<dyn Provider>>>,
 }
 
 impl AuxiliaryModels {
@@ -73,6 +76,7 @@ impl AuxiliaryModels {
             config: config.clone(),
             main,
             opened: Mutex::default(),
+            delegated: Mutex::default(),
         }
     }
 
@@ -85,6 +89,17 @@ impl AuxiliaryModels {
         let provider = open(&self.config, &self.main, task)?;
         opened.insert(task, Arc::clone(&provider));
         Ok(provider)
+    }
+
+    /// The provider of sub-agents, if `delegation` names another one than that of the conversation.
+    /// Makes no request.
+    pub fn open_delegated(&self) -> Result<Option<Arc<dyn Provider>>, OpenError> {
+        let delegated = self.delegated.lock();
+        let mut delegated = delegated.unwrap_or_else(PoisonError::into_inner);
+        if delegated.is_none() {
+            *delegated = delegation::open(&self.config, &self.main)?;
+        }
+        Ok(delegated.clone())
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn choice(config: &Config, overrides: &ModelOverrides) -> RouteChoice
             key_env: text("model.key_env"),
         },
         from_model_block: from_block,
+        mode: None,
     }
 }
 

@@ -27,14 +27,21 @@ const MODEL_NAME_TIMEOUT: Duration = Duration::from_secs(2);
 /// The provider chosen by settings and flags. Makes no request, except to a local server if no model
 /// is set: its only model is used.
 pub fn open(config: &Config, overrides: &ModelOverrides) -> Result<Arc<dyn Provider>, OpenError> {
-    let choice = choice(config, overrides);
+    open_choice(config, &choice(config, overrides))
+}
+
+/// The provider of a choice, with the fallback chain behind it.
+pub(super) fn open_choice(
+    config: &Config,
+    choice: &RouteChoice,
+) -> Result<Arc<dyn Provider>, OpenError> {
     if choice.provider.as_deref() == Some(Replay::ID) {
-        return Ok(Arc::new(open_replay(config, &choice, attempts(config))?));
+        return Ok(Arc::new(open_replay(config, choice, attempts(config))?));
     }
     let transport = Transport::shared(HttpSettings::resolve(config));
-    let primary = match resolve(config, &choice) {
+    let primary = match resolve(config, choice) {
         Err(error @ OpenError::NoModel { .. }) => {
-            only_local_model(config, &choice, &transport).ok_or(error)
+            only_local_model(config, choice, &transport).ok_or(error)
         }
         other => other,
     };

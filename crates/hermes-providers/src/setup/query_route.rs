@@ -40,6 +40,7 @@ impl QueryRoute<'_> {
                 GivenKey::default()
             },
             from_model_block: is_configured,
+            mode: None,
         };
         resolve(config, &choice)
     }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::custom::{CustomEndpoint, NamedProvider};
 use super::error::OpenError;
 use super::keys::{self, AddressSource, GivenKey};
 use super::model_format::{format_of, name_at};
+use super::openrouter;
 use super::registry::{AZURE, BUILTINS, Builtin, COPILOT, builtin};
 use crate::pool::{AuthFile, KeyRing};
 use crate::request::Effort;
@@ -27,6 +28,8 @@ pub(super) struct RouteChoice {
     pub(super) given_key: GivenKey,
     /// Whether `model.*` applies: address, format and limits.
     pub(super) from_model_block: bool,
+    /// The wire format, whatever the address suggests.
+    pub(super) mode: Option<ApiMode>,
 }
 
 /// A route with its keys.
@@ -245,7 +248,7 @@ impl RouteDraft<'_> {
         let mut extra_body = extra_body.cloned().unwrap_or_default();
         let mut headers = Vec::new();
         if is_host(&host, "openrouter.ai") {
-            add_openrouter(config, &mut extra_body, &mut headers);
+            openrouter::add_options(config, &model, &mut extra_body, &mut headers);
         }
         if self.provider == COPILOT {
             headers.push(("openai-intent", "conversation-edits".to_owned()));
@@ -309,8 +312,9 @@ fn configured_mode(config: &Config, choice: &RouteChoice, own: &Value) -> Option
     let own = ["api_mode", "transport"]
         .iter()
         .find_map(|key| own[*key].as_str());
-    block
-        .and_then(ApiMode::parse)
+    choice
+        .mode
+        .or_else(|| block.and_then(ApiMode::parse))
         .or_else(|| own.and_then(ApiMode::parse))
 }
 
@@ -370,37 +374,6 @@ fn effort(config: &Config, model: &str) -> Option<Effort> {
 /// A reasoning effort as people write it.
 pub(super) fn parse_effort(text: &str) -> Option<Effort> {
     Effort::parse(&text.trim().to_ascii_lowercase())
-}
-
-fn add_openrouter(
-    config: &Config,
-    body: &mut Map<String, Value>,
-    headers: &mut Vec<(&'static str, String)>,
-) {
-    let routing = config.get("provider_routing").and_then(Value::as_object);
-    let known = [
-        "only",
-        "ignore",
-        "order",
-        "sort",
-        "require_parameters",
-        "data_collection",
-    ];
-    let chosen: Map<String, Value> = routing
-        .into_iter()
-        .flat_map(Map::iter)
-        .filter(|(key, value)| known.contains(&key.as_str()) && !value.is_null())
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    if !chosen.is_empty() {
-        body.insert("provider".to_owned(), Value::Object(chosen));
-    }
-    if config.flag("openrouter.response_cache") {
-        headers.push(("x-openrouter-cache", "true".to_owned()));
-        if let Some(seconds) = config.int("openrouter.response_cache_ttl") {
-            headers.push(("x-openrouter-cache-ttl", seconds.to_string()));
-        }
-    }
 }
 
 /// The marker of what the provider caches for the next request, if it does.

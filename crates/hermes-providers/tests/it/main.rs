@@ -15,6 +15,7 @@ mod images;
 mod keys;
 mod local_servers;
 mod replay;
+mod resource_logins;
 mod retries;
 mod secure;
 mod streams;

@@ -64,6 +64,11 @@ enum Kind {
 }
 
 impl RemoteLease {
+    /// Whether it is a container on an engine, which may have directories of this machine in it.
+    pub(crate) fn is_container(&self) -> bool {
+        matches!(self.kind, Kind::Container { .. })
+    }
+
     /// The remote backend under the settings in effect; `None` for this machine. Starts nothing.
     pub(crate) fn prepare(
         context: &Context,

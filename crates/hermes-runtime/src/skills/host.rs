@@ -1,23 +1,31 @@
 //! What a conversation does for a skill: fills in its variables, runs the commands in it where the
 //! settings say so, and lets its own commands have the variables it needs.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hermes_config::settings::{Sources, set_variable};
 use hermes_proc::Wake;
-use hermes_skills::Skill;
+use hermes_skills::{RequiredVariable, Skill};
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandRequest, SessionKey, Terminal};
 use hermes_tools::{CallContext, NotRunReport, SkillSession};
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::person::Person;
 
 /// Commands in one skill that are run.
 const MOST_COMMANDS: usize = 20;
 /// Characters of what one prints.
 const MOST_OUTPUT: usize = 4_000;
+
+/// How long the person may take to give a value.
+const ASKED_FOR: Duration = Duration::from_mins(5);
+/// Characters of what a skill says about a variable.
+const MOST_HELP: usize = 300;
 
 /// The conversation, as skills see it.
 pub(crate) struct SkillHost {
@@ -31,6 +39,11 @@ pub(crate) struct SkillHost {
     home: PathBuf,
     /// The setting `skills.config`.
     settings: Value,
+    person: Arc<dyn Person>,
+    /// Where values are kept that the person gives; `None` where an administrator decides.
+    sources: Option<Sources>,
+    /// Variables that the person was asked for in this conversation.
+    asked: Mutex<HashSet<String>>,
 }
 
 impl SkillHost {
@@ -39,6 +52,7 @@ impl SkillHost {
         terminal: &Arc<Terminal>,
         environment: &Arc<LiveEnvironment>,
         is_remote: bool,
+        person: &Arc<dyn Person>,
     ) -> Self {
         let config = context.config();
         let seconds = config.int("skills.inline_shell_timeout");
@@ -53,6 +67,12 @@ impl SkillHost {
                 .then(|| Duration::from_secs(seconds.unwrap_or(10).clamp(1, 600))),
             home: context.location.home.clone(),
             settings: config.get("skills.config").cloned().unwrap_or(Value::Null),
+            person: Arc::clone(person),
+            sources: match context.home_policy().managed {
+                Some(_) => None,
+                None => Some(context.sources_to_write()),
+            },
+            asked: Mutex::default(),
         }
     }
 
@@ -99,6 +119,20 @@ impl SkillHost {
             .into_iter()
             .filter(|one| !one.is_optional && !set.contains(&one.name));
         missing.map(|one| one.name).collect()
+    }
+
+    /// Asks the person for what the skills need and is not set. Not before the conversation is open:
+    /// a screen that is not there yet shows no question.
+    pub(crate) fn ask_for_missing(&self, skills: &[Skill], session: &str) {
+        for skill in skills {
+            let missing = self.missing_variables(skill, session);
+            let variables = skill.head.variables();
+            let variables: Vec<&RequiredVariable> = variables
+                .iter()
+                .filter(|one| missing.contains(&one.name))
+                .collect();
+            self.ask_for(&skill.name, &variables);
+        }
     }
 
     fn text(&self, skill: &Skill, text: &str, session: &str, interrupt: &Wake) -> String {
@@ -197,6 +231,38 @@ impl SkillSession for SkillHost {
         self.environment.grant(session_key, skill, names)
     }
 
+    fn ask_for(&self, skill: &str, variables: &[&RequiredVariable]) -> bool {
+        let Some(sources) = self.sources.as_ref() else {
+            return false;
+        };
+        let mut is_new = false;
+        for variable in variables {
+            let name = &variable.name;
+            let is_first = self
+                .asked
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(name.clone());
+            if !is_first || self.environment.is_refused(skill, name) {
+                continue;
+            }
+            let Some(value) = self.person.secret(&question(skill, variable), ASKED_FOR) else {
+                continue;
+            };
+            match set_variable(sources, name, value.expose()) {
+                Ok(_) => {
+                    is_new = true;
+                    self.person.notify(&format!("{name} is kept in .env."));
+                }
+                Err(error) => {
+                    let message = format!("{name} was not kept: {error}");
+                    self.person.warn(&message, error.hint().as_deref());
+                }
+            }
+        }
+        is_new
+    }
+
     fn rendered(&self, skill: &Skill, text: &str, context: &CallContext) -> String {
         self.text(skill, text, &context.session_key, &context.interrupt)
     }
@@ -211,10 +277,29 @@ impl SkillSession for SkillHost {
 
     fn directory_for_commands(&self, skill: &Skill) -> Option<String> {
         let place = skill.place.as_ref()?;
-        Some(if self.is_remote {
-            format!("~/.hermes/{}", place.remote.display())
-        } else {
-            place.directory.display().to_string()
-        })
+        if !self.is_remote {
+            return Some(place.directory.display().to_string());
+        }
+        let remote = place.remote.as_ref()?;
+        Some(format!("~/.hermes/{}", remote.display()))
     }
+}
+
+/// What the person is asked: the name, and what the skill says about it.
+fn question(skill: &str, variable: &RequiredVariable) -> String {
+    let said = [Some(&variable.prompt), variable.help.as_ref()];
+    let said: Vec<String> = said
+        .into_iter()
+        .flatten()
+        .map(|text| hermes_text::one_line(text, MOST_HELP))
+        .filter(|text| !text.is_empty() && !text.contains(&variable.name))
+        .collect();
+    let said = match said.as_slice() {
+        [] => String::new(),
+        said => format!(" ({})", said.join("; ")),
+    };
+    format!(
+        "The skill {skill} needs {}{said}. It will be kept in .env.",
+        variable.name
+    )
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hermes_board::WorkerVariables;
 use hermes_config::Config;
 use hermes_skills::bundled::BUNDLED;
-use hermes_skills::{Absence, Catalog, OfferFacts, Skill, SkillRoot, Skills, split};
+use hermes_skills::{Absence, Catalog, OfferFacts, PluginSkills, Skill, SkillRoot, Skills, split};
 use hermes_terminal::carried_files::CarriedRequest;
 use serde_json::Value;
 
@@ -18,6 +18,21 @@ pub(crate) fn profile_skills(context: &Context, platform: &str) -> Skills {
     Skills {
         roots: roots(context),
         disabled: disabled(context.config(), platform),
+        plugins: plugins(context),
+    }
+}
+
+fn plugins(context: &Context) -> PluginSkills {
+    let settings = context.config().get("plugins");
+    let names = |key: &str| {
+        let listed = settings.and_then(|settings| settings.get(key)?.as_array());
+        let names = listed.into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    };
+    PluginSkills {
+        directory: context.location.home.join("plugins"),
+        enabled: names("enabled"),
+        disabled: names("disabled"),
     }
 }
 
@@ -132,6 +147,7 @@ fn reason(absence: &Absence, name: &str, context: &Context) -> String {
             "a skill is a directory with a SKILL.md below {}",
             context.location.home.join("skills").display()
         ),
+        Absence::PluginOff(_) | Absence::NotInPlugin { .. } => absence.reason(name),
         Absence::Disabled => format!("'{name}' is switched off by skills.disabled"),
         Absence::OtherPlatform => {
             format!("'{name}' is not for this system, as its `platforms` says")
@@ -152,13 +168,13 @@ fn roots(context: &Context) -> Vec<SkillRoot> {
     let request = CarriedRequest::from_config(context.config(), user_home);
     let own = SkillRoot {
         directory: context.location.home.join("skills"),
-        remote: PathBuf::from("skills"),
+        remote: Some(PathBuf::from("skills")),
         is_own: true,
     };
     let external = request.external_skills.into_iter().enumerate();
     let external = external.map(|(position, directory)| SkillRoot {
         directory,
-        remote: PathBuf::from("external_skills").join(position.to_string()),
+        remote: Some(PathBuf::from("external_skills").join(position.to_string())),
         is_own: false,
     });
     std::iter::once(own).chain(external).collect()

@@ -1,9 +1,10 @@
 //! Whether a command or script of a tool may run: the rules first, then the person; where nobody
 //! can be asked, the settings decide.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_config::vars;
 use hermes_policy::{
@@ -17,12 +18,13 @@ use hermes_shell::{KnownShell, UnknownShell};
 use hermes_terminal::backend::Confinement;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{
-    CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, RefusalKind,
+    CommandApprover, CommandCheck, CommandDecision, CommandKind, Refusal, RefusalKind, SessionKey,
 };
 use hermes_tools::{CallContext, ScriptGate};
 use serde_json::{Value, json};
 
 use super::sandbox::SandboxUse;
+use super::scanner::Tirith;
 use crate::context::Context;
 use crate::person::Person;
 use crate::worker::DenialLog;
@@ -50,6 +52,8 @@ pub(super) struct ToolApprover {
     /// Whether this is a run of a scheduled job.
     pub(super) is_scheduled: bool,
     pub(super) person: Arc<dyn Person>,
+    /// Sub-agents whose risky commands run without approval; `None` if there are none.
+    trusted: Option<Mutex<HashSet<SessionKey>>>,
     /// What marks this process as called from an agent's shell.
     agent_mark: Option<OsString>,
 }
@@ -66,13 +70,16 @@ impl ToolApprover {
             tracing::warn!("{warning}");
         }
         let mut starts_yolo = context.env.flag(&vars::HERMES_YOLO_MODE);
+        let mut trusts_sub_agents = context.config().flag("delegation.subagent_auto_approve");
         let is_lax = starts_yolo
+            || trusts_sub_agents
             || settings.mode == ApprovalMode::Off
             || settings.noninteractive == Unattended::Approve;
         if is_lax && context.caller().is_agent() {
             // An agent may have chosen the home that these settings come from.
             tracing::warn!("called from an agent's shell: risky commands need approval");
             starts_yolo = false;
+            trusts_sub_agents = false;
             settings.require_approval();
         }
         let builder = environment.current();
@@ -89,6 +96,9 @@ impl ToolApprover {
         let mut policy = CommandPolicy::new(settings, paths, Arc::clone(redactor));
         let permanent = PermanentApprovals::new(context.sources_to_write());
         policy.permanent = Some(Arc::new(permanent));
+        if let Some(tirith) = Tirith::configured(context, &builder) {
+            policy.scanner = Some(Arc::new(tirith));
+        }
         Self {
             agent_mark: context
                 .env
@@ -103,8 +113,24 @@ impl ToolApprover {
             denials: None,
             sandbox: SandboxUse::Never,
             is_scheduled: false,
+            trusted: trusts_sub_agents.then(Mutex::default),
             person,
         }
+    }
+
+    /// Lets the settings decide whether the commands of a sub-agent need approval.
+    pub(super) fn add_sub_agent(&self, key: &SessionKey) {
+        if let Some(trusted) = &self.trusted {
+            let mut trusted = trusted.lock().unwrap_or_else(PoisonError::into_inner);
+            trusted.insert(key.clone());
+        }
+    }
+
+    fn trusts(&self, key: &SessionKey) -> bool {
+        self.trusted.as_ref().is_some_and(|trusted| {
+            let trusted = trusted.lock().unwrap_or_else(PoisonError::into_inner);
+            trusted.contains(key)
+        })
     }
 
     /// Whether this process was called from an agent's shell, where nothing lifts approval.
@@ -189,7 +215,10 @@ impl CommandApprover for ToolApprover {
     fn check(&self, check: &CommandCheck<'_>) -> CommandDecision {
         let command = check.command;
         let question = self.question();
-        let request = self.request(command, check.shell, question.as_ref());
+        let mut request = self.request(command, check.shell, question.as_ref());
+        if self.trusts(check.session) {
+            request.interaction = Interaction::Approved;
+        }
         let verdict = match check.kind {
             CommandKind::Foreground => self.policy.check_foreground(&request),
             CommandKind::Background => Ok(self.policy.check(&request)),

@@ -8,6 +8,7 @@ mod configured;
 mod file_writes;
 mod remembering;
 mod sandbox;
+mod scanner;
 mod script_environment;
 mod terminal;
 mod tools;

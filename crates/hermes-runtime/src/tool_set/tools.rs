@@ -13,7 +13,7 @@ use hermes_tools::{
     CallContext, ClarifyTool, CronjobTool, DelegateTool, ExecuteCodeTool, FileLedger, Filesystem,
     HostFiles, NoticeSupport, PatchTool, ProcessTool, SearchFilesTool, SessionSearchTool,
     SessionState as _, SkillViewTool, SkillsListTool, TerminalSession, TerminalTool, TodoTool,
-    ToolConversation, ToolRegistry, WriteFileTool, kanban_tools,
+    ToolConversation, ToolRegistry, WriteFileTool, kanban_tools, with_tool_search,
 };
 
 use super::board;
@@ -25,6 +25,7 @@ use super::terminal::{TerminalSetup, ToolSetRequest};
 use crate::context::Context;
 use crate::cron_setup::cron_access;
 use crate::error::Result;
+use crate::mcp::McpOffer;
 use crate::person::Person;
 use crate::skills::SkillHost;
 
@@ -38,6 +39,7 @@ pub struct ToolSet {
     sessions: Mutex<HashMap<String, RememberedSession>>,
     /// What the conversation does for skills.
     pub(crate) skills: Arc<SkillHost>,
+    pub(crate) mcp: McpOffer,
 }
 
 /// What is kept of a session between its calls.
@@ -85,6 +87,7 @@ impl ToolSet {
             terminal,
             &setup.environment,
             setup.remote.is_some(),
+            &setup.approver.person,
         ));
         let access = skill_access(context, platform, &skills);
         let registry = ToolRegistry::default()
@@ -117,9 +120,12 @@ impl ToolSet {
             .with(DelegateTool {
                 max_children: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().max_children),
+                max_report: positive(config, "delegation.max_summary_chars"),
             });
-        let registry = kanban_tools(board::access(context, setup.remote.as_ref()))
-            .fold(registry, ToolRegistry::with);
+        let mut registry = kanban_tools(board::access(context, setup.remote.as_ref()))
+            .fold(with_tool_search(registry), ToolRegistry::with);
+        let mcp = McpOffer::assemble(context, &setup.redactor);
+        mcp.add_to(&mut registry, context);
         Ok(Self {
             registry: Arc::new(registry),
             writes: FileWrites::new(context, &setup.environment, &setup.approver.sandbox),
@@ -127,6 +133,7 @@ impl ToolSet {
             setup,
             sessions: Mutex::default(),
             skills,
+            mcp,
         })
     }
 
@@ -149,14 +156,19 @@ impl ToolSet {
     /// Gives sub-agents a terminal session of their own on the backend of their parent.
     pub(crate) fn child_contexts(&self) -> Arc<hermes_agent::ChildContextFactory> {
         let terminal = Arc::clone(self.terminal());
-        Arc::new(move |parent: &CallContext, key: &str| CallContext {
-            session_key: key.to_owned(),
-            session: Arc::new(TerminalSession {
-                terminal: Arc::clone(&terminal),
-                key: SessionKey::new(key),
-            }),
-            files: Arc::default(),
-            ..parent.clone()
+        let approver = Arc::clone(&self.setup.approver);
+        Arc::new(move |parent: &CallContext, key: &str| {
+            let session = SessionKey::new(key);
+            approver.add_sub_agent(&session);
+            CallContext {
+                session_key: key.to_owned(),
+                session: Arc::new(TerminalSession {
+                    terminal: Arc::clone(&terminal),
+                    key: session,
+                }),
+                files: Arc::default(),
+                ..parent.clone()
+            }
         })
     }
 

@@ -51,19 +51,18 @@ pub fn sync(home: &Path) -> Result<usize> {
     hermes_fs::create_dir_all(&skills, 0o700)?;
     let _lock = lock(&skills)?;
     let mut manifest = Manifest::load(&skills)?;
-    let mut copied = 0;
+    let mut missing = Vec::new();
     for skill in &BUNDLED {
         match state_in(skill, home, &manifest)? {
-            BundledState::Absent | BundledState::Stale => {
-                put(skill, &skills)?;
-                manifest.set(skill.name, hash_of(skill.text.as_bytes()));
-                copied += 1;
-            }
-            // The reference drops lines that it does not know.
-            BundledState::Unchanged => manifest.set(skill.name, hash_of(skill.text.as_bytes())),
-            BundledState::Modified | BundledState::Deleted | BundledState::Other => {}
+            BundledState::Absent | BundledState::Stale => missing.push(skill),
+            BundledState::Unchanged => {}
+            BundledState::Modified | BundledState::Deleted | BundledState::Other => continue,
         }
+        // Also of those that are there: the reference drops lines that it does not know.
+        manifest.set(skill.name, hash_of(skill.text.as_bytes()));
     }
+    put_all(&missing, &skills)?;
+    let copied = missing.len();
     manifest.save(&skills)?;
     hermes_fs::write_atomic(&skills.join(STAMP), stamp_text().as_bytes(), 0o600)?;
     Ok(copied)
@@ -191,6 +190,30 @@ fn state_in(skill: &BundledSkill, home: &Path, manifest: &Manifest) -> Result<Bu
         BundledState::Stale
     } else {
         BundledState::Modified
+    })
+}
+
+/// Copies skills. Each copy waits for the disk, so they do it side by side: the first start of a
+/// container waits for this.
+fn put_all(wanted: &[&BundledSkill], skills: &Path) -> Result<()> {
+    std::thread::scope(|scope| {
+        let copies: Vec<_> = wanted
+            .iter()
+            .map(|skill| {
+                let thread = std::thread::Builder::new().name("bundled-skill".to_owned());
+                (*skill, thread.spawn_scoped(scope, || put(skill, skills)))
+            })
+            .collect();
+        for (skill, copy) in copies {
+            match copy {
+                Ok(copy) => copy
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
+                // No thread is to be had.
+                Err(_) => put(skill, skills)?,
+            }
+        }
+        Ok(())
     })
 }
 

@@ -19,8 +19,8 @@ const MAX_SKILLS: usize = 5_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRoot {
     pub directory: PathBuf,
-    /// Where it is below `~/.hermes` of a container or another machine.
-    pub remote: PathBuf,
+    /// Where it is below `~/.hermes` of a container or another machine; `None` if it is not there.
+    pub remote: Option<PathBuf>,
     /// Whether it is the profile's own; others belong to somebody else.
     pub is_own: bool,
 }

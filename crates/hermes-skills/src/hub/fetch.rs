@@ -7,7 +7,7 @@ use super::Hub;
 use super::fetched::{FetchTools, FetchedSkill, read_files};
 use super::identifier::{Origin, github_name};
 use crate::bundled;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::guard::Trust;
 
 impl Hub {
@@ -44,6 +44,9 @@ impl Hub {
         identifier: &str,
         tools: &FetchTools,
     ) -> Result<FetchedSkill> {
+        if let Some(message) = tools.downloads.refusal(address) {
+            return Err(Error::Source { message });
+        }
         let clone = self.clone_repository(address, &tools.git)?;
         let directory = super::git::skill_directory(clone.path(), path)?;
         let place = directory

@@ -248,7 +248,7 @@ impl Hub {
         let own = Skills {
             roots: vec![SkillRoot {
                 directory: self.skills(),
-                remote: PathBuf::new(),
+                remote: None,
                 is_own: true,
             }],
             ..Skills::default()

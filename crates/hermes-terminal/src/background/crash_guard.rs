@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use hermes_proc::{Child, KillTiming, ProcessTree, kill_tree};
 
@@ -26,7 +26,7 @@ const SLOT: usize = 32;
 
 /// The side of Hermes.
 #[derive(Debug)]
-pub(crate) struct CrashGuard {
+pub struct CrashGuard {
     table: OwnedFd,
     is_taken: Mutex<Vec<bool>>,
     _link: Link,
@@ -34,7 +34,8 @@ pub(crate) struct CrashGuard {
 }
 
 impl CrashGuard {
-    pub(crate) fn start(supervisor: &[OsString]) -> io::Result<Self> {
+    /// Starts the guard, with the command line that supervises background processes.
+    pub fn start(supervisor: &[OsString]) -> io::Result<Self> {
         let table = empty_memory_file(SLOTS * SLOT)?;
         let shared = out_of_the_way(table.as_fd())?;
         let number = shared.as_raw_fd().unsigned_abs();
@@ -52,21 +53,40 @@ impl CrashGuard {
     /// Looks after everything that carries a mark, for as long as the answer lives. Asked for before
     /// anything is started: afterwards we may be killed before we get to it.
     pub(crate) fn guard_processes(&self, mark: &str) -> Option<Guarded<'_>> {
+        let slot = self.take_slot(mark)?;
+        Some(Guarded { guard: self, slot })
+    }
+
+    /// The same for processes that outlive the caller's frame.
+    pub fn guard_for_long(self: &Arc<Self>, mark: &str) -> Option<LongGuarded> {
+        let slot = self.take_slot(mark)?;
+        let guard = Arc::clone(self);
+        Some(LongGuarded { guard, slot })
+    }
+
+    fn take_slot(&self, mark: &str) -> Option<usize> {
         let slot = {
             let mut is_taken = lock(&self.is_taken);
             let slot = is_taken.iter().position(|taken| !taken)?;
             *is_taken.get_mut(slot)? = true;
             slot
         };
-        let guarded = Guarded { guard: self, slot };
-        guarded.has_started(&ProcessTree {
+        let tree = ProcessTree {
             leader: 0,
             start_time: 0,
             mark: mark.to_owned(),
             supervisor: None,
             leader_is_ours: false,
-        });
-        Some(guarded)
+        };
+        self.write(slot, &encode(&tree));
+        Some(slot)
+    }
+
+    fn free_slot(&self, slot: usize) {
+        self.write(slot, &[0; SLOT]);
+        if let Some(taken) = lock(&self.is_taken).get_mut(slot) {
+            *taken = false;
+        }
     }
 
     fn write(&self, slot: usize, bytes: &[u8; SLOT]) {
@@ -91,10 +111,20 @@ impl Guarded<'_> {
 
 impl Drop for Guarded<'_> {
     fn drop(&mut self) {
-        self.guard.write(self.slot, &[0; SLOT]);
-        if let Some(taken) = lock(&self.guard.is_taken).get_mut(self.slot) {
-            *taken = false;
-        }
+        self.guard.free_slot(self.slot);
+    }
+}
+
+/// Processes that end with us, for as long as this lives.
+#[derive(Debug)]
+pub struct LongGuarded {
+    guard: Arc<CrashGuard>,
+    slot: usize,
+}
+
+impl Drop for LongGuarded {
+    fn drop(&mut self) {
+        self.guard.free_slot(self.slot);
     }
 }
 

@@ -26,8 +26,7 @@ mod typed;
 mod view;
 mod watch;
 
-pub(crate) use crash_guard::CrashGuard;
-pub use crash_guard::Guarded;
+pub use crash_guard::{CrashGuard, Guarded, LongGuarded};
 pub(crate) use frame::StartSpec;
 pub(crate) use host::{PolledProcess, ProcessHost, ProcessHostError, StatusAnswer, StatusQuestion};
 pub use kill::Killed;

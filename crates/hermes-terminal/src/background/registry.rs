@@ -130,6 +130,7 @@ impl Shared {
         }
         drop(state);
         for mut supervisor in done {
+            // It has ended; its last word was its answer.
             drop(supervisor.wait());
         }
         answer

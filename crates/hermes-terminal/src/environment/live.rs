@@ -90,6 +90,12 @@ impl LiveEnvironment {
         set
     }
 
+    /// Whether no command of a skill may have this variable.
+    pub fn is_refused(&self, skill: &str, name: &str) -> bool {
+        let builder = self.current();
+        builder.policy().skill_refusal(skill, name).is_some()
+    }
+
     /// Forgets what skills of a session asked for.
     pub fn revoke(&self, session: &str) {
         lock(&self.granted).remove(session);

@@ -78,8 +78,8 @@ impl ExecuteCodeTool {
 }
 
 impl Tool for ExecuteCodeTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {

@@ -9,7 +9,7 @@ mod text_file;
 mod write;
 
 pub use patch::PatchTool;
-pub(crate) use patch::edited_text;
+pub(crate) use patch::{edited_text, patched_paths};
 pub use read::ReadFileTool;
 pub use search::SearchFilesTool;
 pub use write::WriteFileTool;

@@ -65,8 +65,8 @@ impl Default for ReadFileTool {
 }
 
 impl Tool for ReadFileTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

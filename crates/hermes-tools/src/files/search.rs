@@ -71,8 +71,8 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct SearchFilesTool;
 
 impl Tool for SearchFilesTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -41,8 +41,8 @@ const MAX_COMPARED_BYTES: u64 = 8 * 1024 * 1024;
 pub struct WriteFileTool;
 
 impl Tool for WriteFileTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

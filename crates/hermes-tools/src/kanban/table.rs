@@ -7,7 +7,10 @@ use super::tool::{BoardAnswer, BoardCall, KanbanTool};
 use super::{attach, block, comment, complete, create, list, show};
 use crate::tool::{Tool, ToolSpec};
 
-type Entry = (&'static ToolSpec, fn(&BoardCall<'_>) -> BoardAnswer);
+type Entry = (
+    &'static ToolSpec<'static>,
+    fn(&BoardCall<'_>) -> BoardAnswer,
+);
 
 const TOOLS: &[Entry] = &[
     (&show::SHOW, show::show),

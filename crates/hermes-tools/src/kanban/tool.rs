@@ -154,7 +154,7 @@ impl From<Error> for BoardRefusal {
 
 pub(super) struct KanbanTool {
     pub(super) access: Arc<BoardAccess>,
-    pub(super) spec: &'static ToolSpec,
+    pub(super) spec: &'static ToolSpec<'static>,
     pub(super) run: fn(&BoardCall<'_>) -> BoardAnswer,
 }
 
@@ -167,8 +167,8 @@ impl KanbanTool {
 }
 
 impl Tool for KanbanTool {
-    fn spec(&self) -> &'static ToolSpec {
-        self.spec
+    fn spec(&self) -> ToolSpec<'_> {
+        *self.spec
     }
 
     fn unavailable(&self, _: &CallContext) -> Option<String> {

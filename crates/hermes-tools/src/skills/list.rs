@@ -21,8 +21,8 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct SkillsListTool(pub SkillAccess);
 
 impl Tool for SkillsListTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

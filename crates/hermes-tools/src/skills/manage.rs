@@ -61,8 +61,8 @@ pub struct SkillManageTool {
 }
 
 impl Tool for SkillManageTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, _: &CallContext) -> Value {

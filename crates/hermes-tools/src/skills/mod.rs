@@ -11,7 +11,7 @@ pub use view::SkillViewTool;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hermes_skills::{Catalog, OfferFacts, Skill, Skills};
+use hermes_skills::{Catalog, OfferFacts, RequiredVariable, Skill, Skills};
 use serde_json::{Value, json};
 
 use crate::tool::CallContext;
@@ -21,6 +21,9 @@ pub trait SkillSession: Send + Sync {
     /// Which of these variables are set. Those that may be are visible to the commands and scripts
     /// of the session from now on.
     fn grant(&self, session_key: &str, skill: &str, names: &[String]) -> Vec<String>;
+    /// Asks the person for variables that a skill needs and that are not set, and keeps what they
+    /// give. Gives whether there is anything new.
+    fn ask_for(&self, skill: &str, variables: &[&RequiredVariable]) -> bool;
     /// The text of a skill for the model: variables filled in, commands run where the settings say
     /// so.
     fn rendered(&self, skill: &Skill, text: &str, context: &CallContext) -> String;

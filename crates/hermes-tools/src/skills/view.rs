@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hermes_skills::{Skill, SkillFile, list_files, read_file};
+use hermes_skills::{RequiredVariable, Skill, SkillFile, list_files, read_file};
 use serde_json::{Value, json};
 
 use super::{SkillAccess, failure};
@@ -34,8 +34,8 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct SkillViewTool(pub SkillAccess);
 
 impl Tool for SkillViewTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -61,12 +61,15 @@ impl SkillViewTool {
         let head = &skill.head;
         let variables = head.variables();
         let names: Vec<String> = variables.iter().map(|one| one.name.clone()).collect();
-        let set = session.grant(&context.session_key, &skill.name, &names);
-        let missing: Vec<&str> = variables
-            .iter()
-            .filter(|one| !one.is_optional && !set.contains(&one.name))
-            .map(|one| one.name.as_str())
-            .collect();
+        let mut set = session.grant(&context.session_key, &skill.name, &names);
+        let missing = |set: &[String]| -> Vec<&RequiredVariable> {
+            let needed = variables.iter().filter(|one| !one.is_optional);
+            needed.filter(|one| !set.contains(&one.name)).collect()
+        };
+        if session.ask_for(&skill.name, &missing(&set)) {
+            set = session.grant(&context.session_key, &skill.name, &names);
+        }
+        let missing: Vec<&str> = missing(&set).iter().map(|one| one.name.as_str()).collect();
         let missing_files = session.missing_files(&head.texts("required_credential_files"));
         let setup_needed = !missing.is_empty() || !missing_files.is_empty();
         let directory = skill.place.as_ref().map(|place| place.directory.as_path());

@@ -96,8 +96,8 @@ pub struct ProcessTool {
 }
 
 impl Tool for ProcessTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &PROCESS
+    fn spec(&self) -> ToolSpec<'_> {
+        PROCESS
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -114,8 +114,8 @@ impl Tool for ProcessTool {
 }
 
 impl Tool for TerminalTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &TERMINAL
+    fn spec(&self) -> ToolSpec<'_> {
+        TERMINAL
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -10,6 +10,11 @@ use serde_json::Value;
 use super::table::{Meaning, basic_toolsets, meaning};
 use crate::tool::{CallContext, Tool, ToolRegistry, ToolSpec};
 
+/// What the name of an MCP server's toolset begins with.
+const SERVER_SET: &str = "mcp-";
+/// In a list of toolsets: no MCP servers.
+const NO_SERVERS: &str = "no_mcp";
+
 /// Names of toolsets as settings or a flag give them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSelection {
@@ -18,6 +23,10 @@ pub struct ToolSelection {
     pub disabled: Vec<String>,
     /// Whether the process is the worker of a card: then the tools of the board are always there.
     pub is_worker: bool,
+    /// The MCP servers of the settings.
+    pub servers: Vec<String>,
+    /// Whether MCP servers are on that are not named, as long as none is.
+    pub adds_servers: bool,
 }
 
 impl ToolSelection {
@@ -34,6 +43,8 @@ impl ToolSelection {
             names,
             disabled: owned(config.texts("agent.disabled_toolsets")),
             is_worker: WorkerVariables::read(env).is_some(),
+            servers: server_names(config),
+            adds_servers: flag.is_none(),
         }
     }
 
@@ -77,13 +88,38 @@ impl ToolSelection {
         if self.is_worker && spec.toolset == "kanban" {
             return true;
         }
+        if let Some(server) = spec.toolset.strip_prefix(SERVER_SET) {
+            return self.holds_server(server);
+        }
         named(&self.names) && !named(&self.disabled)
+    }
+
+    /// Whether the tools of an MCP server are switched on: it is named, or none is.
+    fn holds_server(&self, server: &str) -> bool {
+        let is_named = |names: &[String]| {
+            names
+                .iter()
+                .any(|name| meaning(name) == Meaning::All || server_of(name) == server)
+        };
+        if is_named(&self.disabled) {
+            return false;
+        }
+        let names_one = || self.names.iter().any(|name| self.is_server(name));
+        let is_off = || self.names.iter().any(|name| name.trim() == NO_SERVERS);
+        is_named(&self.names) || (self.adds_servers && !names_one() && !is_off())
+    }
+
+    fn is_server(&self, name: &str) -> bool {
+        let server = server_of(name);
+        self.servers.iter().any(|known| known == server)
     }
 
     /// Names that stand for nothing in this registry.
     fn unknown(&self, registry: &ToolRegistry) -> Vec<String> {
         let is_known = |name: &String| {
             meaning(name) != Meaning::Unknown
+                || name.trim() == NO_SERVERS
+                || self.is_server(name)
                 || registry
                     .iter()
                     .any(|tool| tool.spec().toolset == name.trim())
@@ -94,6 +130,18 @@ impl ToolSelection {
             .cloned()
             .collect()
     }
+}
+
+/// The server that a name of a toolset means, if it means one.
+fn server_of(name: &str) -> &str {
+    let name = name.trim();
+    name.strip_prefix(SERVER_SET).unwrap_or(name)
+}
+
+fn server_names(config: &Config) -> Vec<String> {
+    let servers = config.get("mcp_servers").and_then(Value::as_object);
+    let names = servers.into_iter().flat_map(|servers| servers.keys());
+    names.cloned().collect()
 }
 
 fn words(list: &str) -> Vec<String> {
@@ -123,25 +171,29 @@ fn platform_list(config: &Config, platform: &str) -> Option<Vec<String>> {
 
 /// What a conversation gets.
 #[derive(Debug, Default, PartialEq)]
-pub struct ToolOffer {
+pub struct ToolOffer<'a> {
     /// The tools, in the order of the registry: the same in every request.
-    pub tools: Vec<&'static ToolSpec>,
+    pub tools: Vec<ToolSpec<'a>>,
+    /// Names of the tools that are found by a search.
+    pub deferred: Vec<&'a str>,
     /// Tools that are switched on and cannot be used here, with the reason.
-    pub unavailable: Vec<(&'static str, String)>,
+    pub unavailable: Vec<(&'a str, String)>,
     /// Names of toolsets that do not exist.
     pub unknown: Vec<String>,
 }
 
-impl ToolOffer {
-    /// Names of the tools.
+impl ToolOffer<'_> {
+    /// Names of the tools that can be called.
     pub fn names(&self) -> Vec<String> {
-        self.tools.iter().map(|tool| tool.name.to_owned()).collect()
+        let listed = self.tools.iter().map(|tool| tool.name);
+        let names = listed.chain(self.deferred.iter().copied());
+        names.map(str::to_owned).collect()
     }
 }
 
 impl ToolRegistry {
     /// What a conversation with this selection gets. Looks at this machine, never at the network.
-    pub fn offer(&self, selection: &ToolSelection, context: &CallContext) -> ToolOffer {
+    pub fn offer(&self, selection: &ToolSelection, context: &CallContext) -> ToolOffer<'_> {
         let mut offer = ToolOffer {
             unknown: selection.unknown(self),
             ..ToolOffer::default()

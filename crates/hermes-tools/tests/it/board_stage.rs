@@ -80,6 +80,8 @@ impl BoardStage {
         let program = root.join("no-such-program");
         let path = std::env::var_os("PATH").unwrap();
         let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
+        let mut downloads = hermes_http::Downloads::default();
+        downloads.reachable = hermes_http::Reachable::Anywhere;
         BoardAccess {
             check_backend: None,
             home: self.home(),
@@ -112,10 +114,7 @@ impl BoardStage {
             profile_home: root,
             context: ContextOptions::default(),
             is_orchestrator: true,
-            downloads: hermes_http::Downloads {
-                reachable: hermes_http::Reachable::Anywhere,
-                ..hermes_http::Downloads::default()
-            },
+            downloads,
             follower: None,
         }
     }

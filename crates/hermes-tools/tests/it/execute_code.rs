@@ -56,9 +56,9 @@ impl ScriptGate for DenyAll {
 pub(crate) struct FakeTerminal;
 
 impl Tool for FakeTerminal {
-    fn spec(&self) -> &'static ToolSpec {
+    fn spec(&self) -> ToolSpec<'_> {
         const {
-            &ToolSpec {
+            ToolSpec {
                 name: "terminal",
                 toolset: "terminal",
                 description: "Says what it was given.",

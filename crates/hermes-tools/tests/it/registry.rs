@@ -10,9 +10,9 @@ use crate::stage::{SECRET, Stage};
 struct Echo;
 
 impl Tool for Echo {
-    fn spec(&self) -> &'static ToolSpec {
+    fn spec(&self) -> ToolSpec<'_> {
         const {
-            &ToolSpec {
+            ToolSpec {
                 name: "echo",
                 toolset: "test",
                 description: "Says what it was told.",

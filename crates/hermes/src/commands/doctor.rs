@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
             "rows": rows,
         }))?;
     } else {
-        print(context, &rows, &fixed)?;
+        show_rows(context, &rows, &fixed)?;
     }
     CommandError::silent_unless(problems == 0)
 }
@@ -194,7 +194,8 @@ fn search_path_table(path: &SearchPath) -> String {
     format!("{}\n", table.render())
 }
 
-fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
+/// Prints the results of checks under their headings, and what is left to do.
+pub(super) fn show_rows(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
     let mut out = String::new();
     let mut section = "";
     for row in rows {

@@ -18,10 +18,7 @@ macro_rules! verbs {
 
         impl clap::Subcommand for Verb {
             fn augment_subcommands(command: clap::Command) -> clap::Command {
-                command$(.subcommand(
-                    crate::commands::verb::<$args>(stringify!($name), concat!($($doc),+))
-                        $($(.$setting($value))+)?
-                ))+
+                Self::augment(command, |_| true)
             }
 
             fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
@@ -58,6 +55,20 @@ macro_rules! verbs {
         }
 
         impl Verb {
+            /// Adds the parsers of the verbs that are wanted.
+            fn augment(mut command: clap::Command, wanted: impl Fn(&str) -> bool) -> clap::Command {
+                $({
+                    let name = crate::commands::verb_name(stringify!($name));
+                    if wanted(&name) {
+                        command = command.subcommand(
+                            crate::commands::verb::<$args>(name, concat!($($doc),+))
+                                $($(.$setting($value))+)?
+                        );
+                    }
+                })+
+                command
+            }
+
             pub(crate) fn run(
                 &self,
                 context: &$context,
@@ -71,9 +82,11 @@ macro_rules! verbs {
 }
 pub(crate) use verbs;
 
+pub(crate) mod addons;
 pub(crate) mod auth;
 pub(crate) mod backup;
 pub(crate) mod chat;
+pub(crate) mod checkpoints;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod cron;
@@ -90,6 +103,7 @@ pub(crate) mod internal;
 pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod pending_changes;
@@ -134,8 +148,8 @@ pub(crate) fn exit(result: Result<impl Termination>) -> Result<ExitCode> {
 }
 
 /// The parser of one verb, without its arguments as long as nobody asks for them.
-pub(crate) fn verb<A: clap::Args>(name: &str, about: &'static str) -> clap::Command {
-    clap::Command::new(verb_name(name))
+pub(crate) fn verb<A: clap::Args>(name: String, about: &'static str) -> clap::Command {
+    clap::Command::new(name)
         .about(about.trim())
         .defer(|command| {
             let about = command.get_about().cloned();

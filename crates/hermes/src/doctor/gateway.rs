@@ -22,6 +22,14 @@ fn describe(row: &GatewayRow, report: &mut Report) {
     let name = &row.name;
     let start = format!("`hermes -p {name} gateway start` starts it");
     let reason = hermes_text::shown(row.text("exit_reason").unwrap_or_default(), 200);
+    if let Some(host) = &row.other_host {
+        let host = hermes_text::shown(host, 64);
+        let text = format!("{name}: a gateway of this home runs on host {host}");
+        report
+            .warning("gateway", text)
+            .hint("a home has one gateway; one in another container is looked after from there");
+        return;
+    }
     let Some(pid) = row.pid else {
         match (row.text("desired_state"), row.text("gateway_state")) {
             (_, Some("startup_failed")) => {

@@ -3,6 +3,7 @@
 //! Checks never change anything, not even a missing directory: `apply_fixes` is the only way from a
 //! row to an effect.
 
+mod addons;
 mod api_server;
 mod backends;
 mod config_files;
@@ -48,10 +49,18 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     backends::check(context, report);
     subprocess::check(context, scope.all_profiles, report);
     hooks::check(context, report);
+    addons::check(context, report);
     profiles::check(context, report);
     gateway::check(context, report);
     slots::check(context, report);
     api_server::check(context, report);
+    std::mem::take(&mut report.rows)
+}
+
+/// The checks of add-ons alone, in the order they are shown.
+pub(crate) fn examine_addons(context: &Context) -> Vec<Row> {
+    let report = &mut Report::default();
+    addons::check_closely(context, report);
     std::mem::take(&mut report.rows)
 }
 

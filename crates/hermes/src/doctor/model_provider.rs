@@ -1,6 +1,8 @@
 //! Whether a conversation could run: provider, model, key.
 
-use hermes_providers::{OpenError, RouteCheck, ServerRefusal, usable_fallbacks};
+use hermes_providers::{
+    AuxiliaryModels, ModelOverrides, OpenError, RouteCheck, ServerRefusal, usable_fallbacks,
+};
 
 use super::row::Report;
 use crate::context::Context;
@@ -51,10 +53,30 @@ pub(super) fn check(context: &Context, online: bool, report: &mut Report) {
             report
                 .problem(id, format!("no conversation can run: {error}"))
                 .hint(error.hint());
+            return;
         }
     }
     if fallbacks > 0 {
         report.ok("fallbacks", counted(fallbacks, "usable fallback"));
+    }
+    check_delegation(context, report);
+}
+
+/// The model of sub-agents, if `delegation` names one.
+fn check_delegation(context: &Context, report: &mut Report) {
+    let models = AuxiliaryModels::new(context.config(), ModelOverrides::default());
+    match models.open_delegated() {
+        Ok(None) => {}
+        Ok(Some(provider)) => {
+            let route = provider.route();
+            let text = format!("sub-agents use {} of {}", route.model, route.provider);
+            report.ok("delegation", text);
+        }
+        Err(error) => {
+            report
+                .warning("delegation", format!("sub-agents cannot run: {error}"))
+                .hint(error.hint());
+        }
     }
 }
 

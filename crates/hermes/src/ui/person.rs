@@ -88,6 +88,15 @@ impl Person for TerminalPerson {
         self.ask(&question, timeout, Echo::Off)
     }
 
+    fn secret(&self, question: &str, timeout: Duration) -> Option<SecretString> {
+        let question = format!(
+            "\n{}\nValue (not shown, Enter to go on without): ",
+            visible(question)
+        );
+        let value = self.ask(&question, timeout, Echo::Off)?;
+        (!value.expose().trim().is_empty()).then_some(value)
+    }
+
     fn answer(&self, question: &ClarifyQuestion, timeout: Duration) -> Option<String> {
         let mut text = format!("\n{}\n", visible(&question.text));
         for (index, choice) in question.choices.iter().enumerate() {

@@ -16,6 +16,7 @@ mod end_to_end;
 mod ending;
 mod killed_workers;
 mod sandboxed_workers;
+mod swarm;
 mod toolsets;
 mod worker_setup;
 

@@ -171,3 +171,129 @@ fn image_is_described_where_the_model_gets_text() {
     assert_eq!(world.bodies().len(), 1);
     assert!(world.bodies()[0].to_string().contains("data:image/png"));
 }
+
+/// The system prompt of a conversation in a directory with these files.
+fn prompt_in(directory: &[(&str, &str)], settings: &str) -> (String, serde_json::Value) {
+    let world = World::configured(ModelServer::always(ScriptedAnswer::text("done")), settings);
+    let project = world.home.user_home().join("project");
+    std::fs::create_dir(&project).unwrap();
+    for (name, text) in directory {
+        std::fs::write(project.join(name), text).unwrap();
+    }
+    let call = world
+        .hermes(&["chat", "-Q", "-q", "hi"])
+        .in_directory(&project);
+    call.run().succeeds();
+    let body = world.bodies().pop().unwrap();
+    let system = body["messages"][0]["content"].as_str().unwrap().to_owned();
+    (system, body)
+}
+
+#[test]
+fn a_project_brings_rules_for_programming() {
+    let project = [("Makefile", "test:\n\ttrue\n")];
+    let (auto, _) = prompt_in(&project, "");
+    assert!(
+        auto.contains("# Programming") && auto.contains("Checks: make test"),
+        "{auto}"
+    );
+    let (elsewhere, _) = prompt_in(&[("notes.md", "")], "");
+    assert!(!elsewhere.contains("# Programming"), "{elsewhere}");
+    let (off, _) = prompt_in(&project, "agent: {coding_context: 'off'}");
+    assert!(!off.contains("# Programming"), "{off}");
+    let (on, _) = prompt_in(
+        &[],
+        "agent: {coding_context: true, coding_instructions: [Use tabs., No emojis.]}",
+    );
+    assert!(on.contains("# Programming"), "{on}");
+    assert!(
+        on.contains("Rules of the user:\nUse tabs.\nNo emojis."),
+        "{on}"
+    );
+}
+
+#[test]
+fn focus_on_code_takes_away_tools_for_other_things() {
+    let project = [("Cargo.toml", "")];
+    let (_, body) = prompt_in(&project, "");
+    assert!(body["tools"].to_string().contains("cronjob"));
+    let (_, body) = prompt_in(&project, "agent: {coding_context: focus}");
+    let tools = body["tools"].to_string();
+    assert!(
+        !tools.contains("cronjob") && tools.contains("write_file"),
+        "{tools}"
+    );
+}
+
+#[test]
+fn what_is_unusual_about_python_is_told_unless_switched_off() {
+    for (settings, is_told) in [("", true), ("agent: {environment_probe: false}", false)] {
+        let world = World::configured(ModelServer::always(ScriptedAnswer::text("done")), settings);
+        let bin = world.home.outside("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let call = world.hermes(&["chat", "-Q", "-q", "hi"]).env("PATH", &bin);
+        call.run().succeeds();
+        let system = world.last_messages()[0]["content"].to_string();
+        assert_eq!(
+            system.contains("`python3` is not installed"),
+            is_told,
+            "{system}"
+        );
+    }
+}
+
+#[test]
+fn reminder_of_checks_says_what_to_tidy_unless_switched_off() {
+    for (more, is_said) in [("", true), (", verify_guidance: false", false)] {
+        let write = json!({"path": "project/a.py", "content": "print(1)\n"});
+        let world = World::configured(
+            ModelServer::start([
+                ScriptedAnswer::call("write_file", &write),
+                ScriptedAnswer::text("done"),
+                ScriptedAnswer::text("still done"),
+            ]),
+            &format!(
+                "agent: {{verify_on_stop: true, max_verify_nudges: 1{more}}}\napprovals: {{mode: 'off'}}"
+            ),
+        );
+        let project = world.home.user_home().join("project");
+        std::fs::create_dir(&project).unwrap();
+        std::fs::write(project.join("Makefile"), "test:\n").unwrap();
+        world.ask("write it").succeeds();
+        let last = world.last_messages();
+        let reminder = last.last().unwrap()["content"].as_str().unwrap();
+        assert_eq!(reminder.contains("Before a commit"), is_said, "{reminder}");
+    }
+}
+
+#[test]
+fn model_that_describes_images_gets_no_key_of_another() {
+    let seeing = ModelServer::always(ScriptedAnswer::text("a red square"));
+    let settings = format!(
+        "agent: {{image_input_mode: text}}\nauxiliary: {{title_generation: {{enabled: false}}, \
+         vision: {{base_url: '{}', model: eyes, timeout: 20, extra_body: {{top_k: 1}}}}}}",
+        seeing.base_url()
+    );
+    let world = World::configured(
+        ModelServer::always(ScriptedAnswer::text("it is red")),
+        &settings,
+    );
+    world.configure(
+        "context_length: 200000\n  api_key: sk-canary-main-123456",
+        &settings,
+    );
+    let image = world.home.outside("square.png");
+    std::fs::write(&image, b"\x89PNG\r\n\x1a\n0").unwrap();
+    let call = world
+        .hermes(&["chat", "-Q", "-q", "which colour?", "--image"])
+        .arg(&image)
+        .env("OPENAI_API_KEY", "sk-canary-openai-123456");
+    call.run().succeeds().prints("it is red\n");
+    let asked = seeing.questions();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        (&asked[0].body["model"], &asked[0].body["top_k"]),
+        (&json!("eyes"), &json!(1))
+    );
+    assert!(!asked[0].contains("canary"));
+}

@@ -13,16 +13,25 @@ fn tokens(body: &Value) -> usize {
 
 /// Twelve calls of 50 KB each, each with a word of its own; summaries as the function says.
 pub(crate) fn working(summary: impl Fn() -> ScriptedAnswer + Send + 'static) -> ModelServer {
+    calling(12, 49_000, summary)
+}
+
+/// As many calls, with as many bytes each.
+fn calling(
+    calls: usize,
+    bytes: usize,
+    summary: impl Fn() -> ScriptedAnswer + Send + 'static,
+) -> ModelServer {
     let mut count = 0;
     ModelServer::start_with(move |request| {
         if is_summary_request(request) {
             return summary();
         }
         count += 1;
-        if count > 12 {
+        if count > calls {
             return ScriptedAnswer::text("done").usage(&json!({}));
         }
-        let command = format!("echo needle{count}; head -c 49000 /dev/zero | tr '\\0' 'x'");
+        let command = format!("echo needle{count}; head -c {bytes} /dev/zero | tr '\\0' 'x'");
         ScriptedAnswer::call("terminal", &json!({"command": command})).usage(&json!({}))
     })
 }
@@ -146,4 +155,90 @@ fn unstated_context_window_is_unchanged() {
     world.ask("go").succeeds().prints("done\n");
     assert!(!world.home.has("context_length_cache.yaml"));
     assert_paired(&world.bodies().pop().unwrap());
+}
+
+/// Short turns at first; then whether the next one is preceded by a summary.
+fn is_compacted_after(turns: usize, settings: &str) -> bool {
+    let server = ModelServer::start_with(|request| {
+        if is_summary_request(request) {
+            ScriptedAnswer::text("## Goal\nsummed up")
+        } else {
+            ScriptedAnswer::text("ok")
+        }
+    });
+    let world = World::configured(server, settings);
+    let lines = "one more turn\n".repeat(turns);
+    let call = world.hermes(&["chat", "-Q"]).stdin(lines);
+    call.run().succeeds();
+    world.server.questions().iter().any(is_summary_request)
+}
+
+#[test]
+fn conversation_of_many_messages_is_compacted_however_short() {
+    assert!(!is_compacted_after(9, ""));
+    assert!(is_compacted_after(
+        9,
+        "compression: {hygiene_hard_message_limit: 16}"
+    ));
+}
+
+#[test]
+fn protected_messages_at_the_end_stay_word_for_word() {
+    let kept = |protect: usize| {
+        let world = World::with(calling(14, 20_000, || {
+            ScriptedAnswer::text("## Goal\nsummed up")
+        }));
+        world.configure(
+            "context_length: 64000",
+            &format!("compression: {{target_ratio: 0.05, protect_last_n: {protect}}}"),
+        );
+        world.ask("do the long work").succeeds();
+        let questions = world.server.questions();
+        let at = questions.iter().position(is_summary_request).unwrap();
+        let after = &questions[at + 1].body["messages"];
+        let results = after.as_array().unwrap().iter();
+        let results = results.filter(|message| message["role"] == "tool");
+        results
+            .filter(|message| message["content"].as_str().unwrap().len() > 15_000)
+            .count()
+    };
+    assert_eq!((kept(0), kept(8), kept(20)), (2, 4, 5));
+}
+
+#[test]
+fn larger_share_of_the_window_at_the_codex_service_is_told_once() {
+    let ask = |world: &World, model: &str| {
+        let args = [
+            "chat",
+            "-Q",
+            "-q",
+            "hi",
+            "-m",
+            model,
+            "--provider",
+            "openai-codex",
+        ];
+        let call = world.hermes(&args);
+        let call = call.env("HERMES_CODEX_BASE_URL", world.server.base_url());
+        let outcome = call.run();
+        outcome.succeeds();
+        outcome
+            .stderr
+            .contains("shortened at 85 % of it instead of 50 %")
+    };
+    let open = |settings: &str| {
+        World::configured(ModelServer::always(ScriptedAnswer::text("ok")), settings)
+    };
+    let world = open("");
+    assert!(!ask(&world, "gpt-5.2"));
+    assert!(ask(&world, "gpt-5.5"));
+    assert!(!ask(&world, "gpt-5.5"));
+    assert_eq!(
+        world.home.read(".codex_gpt55_autoraise_notice"),
+        "gpt-5.5:50:85"
+    );
+    for quiet in ["codex_gpt55_autoraise_notice", "codex_gpt55_autoraise"] {
+        let world = open(&format!("compression: {{{quiet}: false}}"));
+        assert!(!ask(&world, "gpt-5.5"), "{quiet}");
+    }
 }

@@ -403,3 +403,24 @@ fn hooks_of_confined_work_are_confined() {
     outside.run();
     assert!(world.home.user_home().join("outside").exists());
 }
+
+#[test]
+fn a_long_addition_is_kept_in_a_file_that_the_model_can_read() {
+    let hook = "head -c 30000 /dev/zero | tr '\\0' x | sed 's/.*/{\"context\": \"begin&end\"}/'";
+    let world = hooked([ScriptedAnswer::text("one")], &[("pre_llm_call", hook, "")]);
+    let call = world.hermes(&["--accept-hooks", "chat", "-Q", "-q", "hi"]);
+    call.run().succeeds();
+    let last = world.last_messages().pop().unwrap();
+    let said = last["content"].as_str().unwrap();
+    assert!(said.contains("A hook added 30008 characters"), "{said}");
+    assert!(
+        said.contains("beginxxx") && said.contains("xxxend"),
+        "{said}"
+    );
+    assert!(said.chars().count() < 2_000);
+    let path = said.split("all of it is in ").nth(1).unwrap();
+    let path = path.split(']').next().unwrap();
+    let args = json!({"path": path}).to_string();
+    let outcome = world.home.run(["tools", "call", "read_file", &args]);
+    assert!(outcome.stdout.contains("beginxxx"), "{outcome}");
+}

@@ -98,3 +98,36 @@ fn references_beyond_half_of_the_context_window_are_not_attached() {
         .says_part("more than half of the context window");
     assert!(sent(&world).len() < 1_000);
 }
+
+#[test]
+fn nothing_is_fetched_from_a_blocked_site() {
+    let settings = |domain: &str| {
+        format!(
+            "security: {{allow_private_urls: true, website_blocklist: {{enabled: true, domains: ['{domain}'], \
+             shared_files: [sites.txt]}}}}"
+        )
+    };
+    let page = ModelServer::always(ScriptedAnswer::text("ok"))
+        .with("/page", ScriptedAnswer::raw(200, "text/plain", b"a word"));
+    let address = format!("{}/page", page.root());
+    let ask = |domain: &str, listed: &str| {
+        let world = World::configured(
+            ModelServer::always(ScriptedAnswer::text("ok")),
+            &settings(domain),
+        );
+        world.home.put("sites.txt", listed);
+        world.ask(&format!("look at @url:{address}")).succeeds();
+        sent(&world)
+    };
+    let free = ask("example.com", "# nothing\n");
+    assert!(free.contains("a word"), "{free}");
+    let before = page.received().len();
+    let blocked = ask("127.0.0.1", "");
+    assert!(
+        blocked.contains("127.0.0.1 is blocked by security.website_blocklist.domains"),
+        "{blocked}"
+    );
+    let blocked = ask("example.com", "127.0.0.1\n");
+    assert!(blocked.contains("sites.txt"), "{blocked}");
+    assert_eq!(page.received().len(), before);
+}

@@ -397,3 +397,114 @@ fn bundled_skills_are_copied_once_and_changes_stay() {
     home.run(["skills", "opt-in", "--sync"])
         .prints("✓ 6 bundled skills synced\n");
 }
+
+/// A skill that needs a variable, and a model that looks at the skill and then at the variable.
+fn needy() -> World {
+    let world = World::answering([
+        ScriptedAnswer::call("skill_view", &json!({"name": "greet"})),
+        ScriptedAnswer::call(
+            "terminal",
+            &json!({"command": "echo length=${#GREETING_WORD}"}),
+        ),
+        ScriptedAnswer::text("the end"),
+    ]);
+    world.home.put(
+        "skills/greet/SKILL.md",
+        "---\nname: greet\ndescription: Greets\nrequired_environment_variables:\n- name: \
+         GREETING_WORD\n  prompt: The word to greet with\n---\nGreet.\n",
+    );
+    world
+}
+
+fn assert_kept(world: &World) {
+    let text = world.home.read(".env");
+    assert!(text.contains("GREETING_WORD=swordfish"), "{text}");
+    let messages = world.last_messages();
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    let results: Vec<&str> = results
+        .map(|one| one["content"].as_str().unwrap())
+        .collect();
+    assert!(results[0].contains("\"setup_needed\":false"), "{results:?}");
+    assert!(results[1].contains("length=9"), "{results:?}");
+}
+
+#[test]
+fn a_missing_variable_is_asked_for_at_a_terminal_and_kept() {
+    let world = needy();
+    let mut running = world.hermes(&["chat"]).start_at_terminal();
+    running.wait_for("> ");
+    running.press("go\r");
+    running.wait_for("needs GREETING_WORD (The word to greet with)");
+    running.press("swordfish\r");
+    running.wait_for("the end");
+    running.wait_for("> ");
+    running.press("\u{4}");
+    let outcome = running.wait();
+    outcome.never_shows("swordfish");
+    assert_kept(&world);
+}
+
+#[test]
+fn a_missing_variable_is_asked_for_on_the_screen_and_nobody_else_is_asked() {
+    let world = needy();
+    let mut screen = world.hermes(&["chat"]).start_on_screen(30, 100);
+    screen.wait_for("test-model");
+    screen.press("go\r");
+    screen.wait_for("needs GREETING_WORD");
+    screen.press("swordfish\r");
+    screen.wait_for("the end");
+    let shown = screen.all_rows().join("\n");
+    assert!(!shown.contains("swordfish"), "{shown}");
+    assert_kept(&world);
+    drop(screen);
+
+    // A script is told what is missing, and so is whoever gives nothing.
+    let world = needy();
+    world.ask("go").succeeds();
+    let first = world.bodies().remove(1);
+    assert!(
+        first.to_string().contains("setup_needed\\\":true"),
+        "{first}"
+    );
+    assert!(!world.home.has(".env") || !world.home.read(".env").contains("GREETING_WORD"));
+}
+
+#[test]
+fn skills_of_an_enabled_plugin_are_found_under_its_name_only() {
+    let world = world("plugins: {enabled: [helper], disabled: [off]}\n");
+    let home = &world.home;
+    for plugin in ["helper", "off", "unknown"] {
+        home.put(
+            &format!("plugins/{plugin}/skills/plan/SKILL.md"),
+            "---\nname: plan\ndescription: Plans\n---\nFirst think.\n",
+        );
+    }
+    home.put("skills/files/tidy/SKILL.md", TIDY);
+    let view = |name: &str| call(home, "skill_view", &json!({"name": name}));
+    let found = view("helper:plan");
+    assert_eq!(
+        (&found["name"], &found["success"]),
+        (&json!("helper:plan"), &json!(true))
+    );
+    assert!(found["content"].as_str().unwrap().contains("First think."));
+    for (name, part) in [
+        ("plan", "There is no skill 'plan'"),
+        ("off:plan", "not in plugins.enabled"),
+        ("unknown:plan", "not in plugins.enabled"),
+        ("helper:other", "has no such skill; it has plan"),
+        ("helper:../../x", "not a name of a skill"),
+    ] {
+        let answer = view(name);
+        assert!(
+            answer["error"].as_str().unwrap().contains(part),
+            "{name}: {answer}"
+        );
+    }
+    // A category is still written that way, and plugins are not listed.
+    assert_eq!(view("files:tidy")["name"], "tidy");
+    let listed = call(home, "skills_list", &json!({}));
+    assert!(!listed.to_string().contains("plan"), "{listed}");
+    let outcome = home.run(["chat", "-Q", "-s", "helper:plan", "-q", "hi"]);
+    outcome.succeeds();
+    assert!(system_of(&world).contains("First think."));
+}

@@ -99,6 +99,9 @@ fn quick_commands_run_and_stand_for_others() {
     typed(&world, "/odd\n")
         .exits(1)
         .says_part("the types are exec and alias");
+    typed(&world, "/help\n")
+        .succeeds()
+        .says_part("/where                           echo here-");
     assert_eq!(world.bodies().len(), 0);
 }
 
@@ -161,6 +164,31 @@ fn reasoning_and_personality_reach_the_model() {
     typed(&world, "/personality nosuch\n")
         .exits(1)
         .says_part("no such personality");
+    // There are some that nobody has to write, and one may stay.
+    typed(&world, "/personality\n")
+        .succeeds()
+        .says_part("pirate         Speak like a pirate.")
+        .says_part("concise        Answer as briefly");
+    typed(&world, "/personality concise --global\n").succeeds();
+    assert!(
+        world
+            .home
+            .read("config.yaml")
+            .contains("personality: concise")
+    );
+    world.ask("hi").succeeds();
+    let system = world.last_messages()[0]["content"].to_string();
+    assert!(
+        system.contains("as briefly as the question allows"),
+        "{system}"
+    );
+    world.configure(
+        "context_length: 200000",
+        "agent: {personalities: {bard: {system_prompt: Rhyme., tone: merry}}}\ndisplay: {personality: bard}",
+    );
+    world.ask("hi").succeeds();
+    let system = world.last_messages()[0]["content"].to_string();
+    assert!(system.contains("Rhyme.\\nTone: merry"), "{system}");
     world.configure(
         "context_length: 200000",
         "personalities: {pirate: 'Speak like a pirate.'}\ndisplay: {personality: pirate}",
@@ -414,8 +442,7 @@ fn commands_that_are_not_here_say_what_to_use_instead() {
         ("/codex-runtime auto", "/model"),
         ("/pet", "/skin"),
         ("/hatch a cat", "/indicator"),
-        ("/rollback 2", "git stash"),
-        ("/reload-mcp", "/tools"),
+        ("/snapshot", "hermes backup"),
         ("/voice on", "dictation"),
         ("/approve", "/help"),
     ] {

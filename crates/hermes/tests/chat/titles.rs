@@ -205,3 +205,19 @@ fn title_requests_carry_no_keys_of_other_providers() {
         assert!(!request.contains("canary"), "{:?}", request.body);
     }
 }
+
+#[test]
+fn titles_are_in_the_language_of_the_settings() {
+    let world = World::configured(
+        titling(|| ScriptedAnswer::text("Der Lexer")),
+        "auxiliary: {title_generation: {enabled: true, language: German}}",
+    );
+    talk(&world, &["mend it"], || requests(&world).1 == 1);
+    let questions = world.server.questions();
+    let question = questions.iter().find(|one| asks_for_title(one)).unwrap();
+    let instructions = question.body["messages"][0]["content"].as_str().unwrap();
+    assert!(
+        instructions.contains("Write it in German"),
+        "{instructions}"
+    );
+}

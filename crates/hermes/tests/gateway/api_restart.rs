@@ -379,3 +379,43 @@ fn a_record_of_turns_that_cannot_be_written_is_named_before_anything_is_done() {
     assert_eq!(api.get("/v1/models").status, 200);
     assert_eq!(api.effect_count(), 0);
 }
+
+#[test]
+fn the_log_tells_of_a_turn_that_takes_long_or_is_silent() {
+    let script = "turns: [{delay: 30, text: late}]\n";
+    let settings =
+        "agent: {gateway_timeout: 3, gateway_timeout_warning: 1, gateway_notify_interval: 2}\n";
+    let api = Api::playing(script, settings);
+    let mut gateway = api.start();
+    let body = json!({"messages": [{"role": "user", "content": "hello"}]});
+    let reply = api.send(
+        "POST",
+        "/v1/chat/completions",
+        "Content-Type: application/json\r\n",
+        &body.to_string(),
+    );
+    assert_eq!(reply.status, 502, "{}", reply.body);
+    api.post
+        .until_logged("nothing was heard of a turn for 1 s; it is ended after 3 s");
+    api.post.until_logged("a turn has been on its way for 2 s");
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+    // Nothing of that if the settings say so.
+    let quiet = settings
+        .replace("warning: 1", "warning: 0")
+        .replace("interval: 2", "interval: 0");
+    let api = Api::playing(script, &quiet);
+    let mut gateway = api.start();
+    let reply = api.send(
+        "POST",
+        "/v1/chat/completions",
+        "Content-Type: application/json\r\n",
+        &body.to_string(),
+    );
+    assert_eq!(reply.status, 502, "{}", reply.body);
+    let log = api.post.log();
+    assert!(
+        !log.contains("of a turn for 1 s") && !log.contains("on its way"),
+        "{log}"
+    );
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+}

@@ -159,6 +159,7 @@ fn status_and_list_show_all_profiles() {
             "current",
             "running",
             "pid",
+            "other_host",
             "gateway_state",
             "desired_state"
         ]
@@ -178,6 +179,7 @@ fn status_and_list_show_all_profiles() {
             "service_scope",
             "running",
             "pids",
+            "other_host",
             "mismatch",
             "state",
             "desired_state",

@@ -17,6 +17,7 @@ mod drain;
 mod instance;
 mod memory;
 mod notifier;
+mod other_host;
 mod post;
 mod readiness;
 mod signals;

@@ -104,6 +104,12 @@ fn without_the_right_to_change_owners_it_boots_with_warnings() {
         ran.stderr.contains("could not be handed to 10000:10000"),
         "{ran:?}"
     );
+
+    // On a volume that is the runtime user's, everything works.
+    let container = Container::boot(&["--cap-drop=CHOWN"], &["sleep", "infinity"]);
+    container.must("hermes profile create worker --no-alias && hermes -p worker gateway start");
+    container.must("hermes -p worker gateway status && hermes -p worker gateway stop");
+    container.must("hermes profile delete worker --yes");
 }
 
 #[test]

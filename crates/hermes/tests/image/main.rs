@@ -12,6 +12,7 @@
 
 mod board;
 mod boot;
+mod compose;
 mod container;
 mod dashboard;
 mod gateways;

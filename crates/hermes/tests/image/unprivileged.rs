@@ -25,6 +25,41 @@ fn supervision_works_as_the_runtime_user_on_a_read_only_root() {
 }
 
 #[test]
+fn slots_are_the_runtime_users_alone() {
+    let container = Container::boot(&OPTIONS, &["sleep", "infinity"]);
+    container.must("hermes profile create worker --no-alias");
+    let found = container.must(
+        "find /run/service /run/hermes /run/s6 ! -type l -printf '%U:%G %m %P\n' -o -type l -printf '%U:%G - %P\n'",
+    );
+    for line in found.lines() {
+        let mut fields = line.splitn(3, ' ');
+        let (owner, mode, path) = (
+            fields.next().unwrap(),
+            fields.next().unwrap(),
+            fields.next(),
+        );
+        let path = path.unwrap();
+        assert_eq!(owner, "10000:10000", "{line}");
+        // What supervisors listen on is shared with the group, and nothing else with anybody.
+        let expected = match path.rsplit('/').next().unwrap() {
+            "event" => "3730",
+            "control" if path.contains("supervise") => "660",
+            _ => {
+                let shared = mode != "-" && u32::from_str_radix(mode, 8).unwrap() & 0o022 != 0;
+                assert!(!shared, "{line}");
+                continue;
+            }
+        };
+        assert_eq!(mode, expected, "{line}");
+    }
+    for slot in ["gateway-worker", "gateway-worker/log"] {
+        container.must(&format!(
+            "s6-svok /run/service/{slot} && s6-svstat /run/service/{slot}"
+        ));
+    }
+}
+
+#[test]
 fn settings_are_migrated_there_as_well() {
     let script =
         "printf '_config_version: 24\\n' > config.yaml && hermes internal boot && cat config.yaml";

@@ -22,6 +22,7 @@ macro_rules! with_each_reference {
 }
 
 mod archives;
+mod checkpoints;
 mod cron;
 mod defaults;
 mod dotenv;

@@ -49,6 +49,15 @@ fn an_unknown_key_is_saved_with_a_suggestion() {
     home.run(["config", "check"])
         .succeeds()
         .prints_part("unknown setting terminal.bakend\n    → did you mean terminal.backend?\n");
+    for (key, meant) in [
+        ("delegation.modle", "delegation.model"),
+        ("compression.protect_last", "compression.protect_last_n"),
+        ("security.tirith_pat", "security.tirith_path"),
+    ] {
+        home.run(["config", "set", key, "1"])
+            .succeeds()
+            .says_part(&format!("did you mean {meant}?"));
+    }
 }
 
 // check 12

@@ -196,6 +196,30 @@ fn settings_of_the_python_runtime_are_named_by_doctor_and_config_check() {
 }
 
 #[test]
+fn the_model_of_sub_agents_is_checked() {
+    let model = "model: {provider: custom, base_url: 'http://127.0.0.1:1/v1', default: m}\n";
+    let home = configured(&format!("{model}delegation: {{model: small}}\n"));
+    home.run(["doctor"])
+        .prints_part("sub-agents use small of custom");
+    let home = configured(&format!("{model}delegation: {{provider: nosuch}}\n"));
+    home.run(["doctor"])
+        .prints_part("sub-agents cannot run: ")
+        .prints_part("nosuch");
+}
+
+#[test]
+fn models_of_tasks_that_only_the_python_runtime_has_are_named() {
+    let home = configured(
+        "auxiliary: {web_extract: {model: m}, vision: {model: v}}\ncompression: {in_place: false}\n",
+    );
+    let check = home.run(["config", "check", "--json"]).json();
+    let named = check["python_only"].to_string();
+    assert!(named.contains("auxiliary.web_extract"), "{check}");
+    assert!(named.contains("compression.in_place"), "{check}");
+    assert!(!named.contains("vision"), "{check}");
+}
+
+#[test]
 fn it_mends_what_it_may() {
     let home = with_coder();
     home.put(

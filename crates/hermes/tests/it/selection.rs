@@ -129,7 +129,7 @@ fn flags_behind_the_arguments_of_a_server_are_not_ours() {
     let home = fresh();
     let outcome = home.run(["mcp", "add", "x", "--args", "cmd", "--profile", "y"]);
     // The command comes later; what matters is that nobody looked for a profile `y`.
-    outcome.exits(2).says_part("'mcp'");
+    outcome.exits(2).says_part("--command, --url or --preset");
     assert!(!outcome.stderr.contains("Profile 'y'"), "{outcome}");
 }
 

@@ -416,3 +416,51 @@ fn model_picker_forgets_what_described_the_model_before() {
         "{config}"
     );
 }
+
+#[test]
+fn the_api_of_the_gateway_is_turned_on_with_a_key_of_its_own_and_off_again() {
+    let home = fresh();
+    for words in [&["gateway", "setup"][..], &["setup", "gateway"]] {
+        let mut person = Person::at(home.hermes(words));
+        person.sees("API for programs").sees("Esc");
+        person.press("\r");
+        let shown = person.terminal.wait();
+        shown.succeeds();
+        assert!(!home.has("config.yaml") || !home.read("config.yaml").contains("api_server"));
+    }
+    assert!(!home.has(".env") || !home.read(".env").contains("API_SERVER_KEY="));
+
+    let mut person = Person::at(home.hermes(["gateway", "setup"]));
+    person.sees("API for programs").sees("Esc");
+    person.press("\u{1b}[A");
+    person.press("\r");
+    person
+        .sees("A new key is in")
+        .sees("http://127.0.0.1:8642/v1");
+    person.terminal.wait().succeeds();
+    let dotenv = home.read(".env");
+    let key = dotenv
+        .lines()
+        .find_map(|line| line.strip_prefix("API_SERVER_KEY="));
+    assert_eq!(key.unwrap().len(), 64, "{dotenv}");
+    assert_eq!(home.mode(".env") & 0o777, 0o600);
+
+    // Off, and on with the key that is there.
+    for (press, says, enabled) in [
+        ("\u{1b}[B", "The API is off.", "false"),
+        ("\u{1b}[A", "http://127.0.0.1:8642/v1", "true"),
+    ] {
+        let mut person = Person::at(home.hermes(["setup", "gateway"]));
+        person.sees("API for programs").sees("Esc");
+        person.press(press);
+        person.press("\r");
+        person.sees(says);
+        person.terminal.wait().succeeds();
+        let set = home.run(["config", "get", "platforms.api_server.enabled"]);
+        set.prints(&format!("{enabled}\n"));
+    }
+    assert_eq!(home.read(".env"), dotenv);
+    home.run(["gateway", "setup"])
+        .exits(2)
+        .says_part("hermes config set API_SERVER_KEY KEY");
+}

@@ -3,15 +3,11 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use hermes_testkit::{EngineImage, RealEngine};
 use tempfile::TempDir;
 
-use crate::machine::Ran;
-
-/// How long anything may take here.
-const LIMIT: Duration = Duration::from_mins(1);
+use crate::executed::{Ran, RunsScripts};
 
 /// What the first process does before it becomes `s6-svscan`.
 const BEGIN: &str = r#"
@@ -116,34 +112,10 @@ impl Container {
         }
     }
 
-    /// Runs a script as root, which must succeed; what it printed.
-    #[track_caller]
-    pub(crate) fn root(&self, script: &str) -> String {
-        let ran = self.run("root", script);
-        assert_eq!(ran.code, 0, "{script}: {ran:?}");
-        ran.stdout
-    }
-
     /// Runs a script as the user, which must succeed; what it printed.
     #[track_caller]
     pub(crate) fn hermes(&self, script: &str) -> String {
-        let ran = self.run("hermes", script);
-        assert_eq!(ran.code, 0, "{script}: {ran:?}");
-        ran.stdout
-    }
-
-    /// Runs a script as a user.
-    pub(crate) fn run(&self, user: &str, script: &str) -> Ran {
-        let ran = self
-            .exec(user, script)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        Ran {
-            code: ran.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&ran.stdout).trim().to_owned(),
-            stderr: String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
-        }
+        self.demand("hermes", script)
     }
 
     /// Starts a script as the user that goes on.
@@ -154,33 +126,6 @@ impl Container {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
-    }
-
-    fn exec(&self, user: &str, script: &str) -> Command {
-        let mut command = Command::new("docker");
-        command
-            .args(["exec", "--user", user, "--workdir", "/"])
-            .args(["--env", "HERMES_HOME=/opt/data", "--env", "HOME=/opt/data"])
-            .args([&self.id, "bash", "-c", script]);
-        command
-    }
-
-    /// Waits until a script of root succeeds.
-    #[track_caller]
-    pub(crate) fn wait_for(&self, script: &str) {
-        let deadline = Instant::now() + LIMIT;
-        loop {
-            let ran = self.run("root", script);
-            if ran.code == 0 {
-                return;
-            }
-            assert!(
-                Instant::now() < deadline,
-                "{script}: {ran:?}\n{}",
-                self.output()
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
     }
 
     /// What `s6-svstat` tells the user of a profile's slot: up, wanted up, pid.
@@ -197,24 +142,29 @@ impl Container {
         )
     }
 
-    /// What the container has printed, both streams.
-    pub(crate) fn output(&self) -> String {
-        let logs = Command::new("docker")
-            .args(["logs", &self.id])
-            .output()
-            .unwrap();
-        let streams = [logs.stdout, logs.stderr];
-        streams
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .concat()
-    }
-
     /// Puts a program before that of the machine.
     pub(crate) fn put_before(&self, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let path = self.command.join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+}
+
+impl RunsScripts for Container {
+    fn exec(&self, user: &str, script: &str) -> Command {
+        let mut command = Command::new("docker");
+        command
+            .args(["exec", "--user", user, "--workdir", "/"])
+            .args(["--env", "HERMES_HOME=/opt/data", "--env", "HOME=/opt/data"])
+            .args([&self.id, "bash", "-c", script]);
+        command
+    }
+
+    /// What the container has printed, both streams.
+    fn output(&self) -> String {
+        let logs = Ran::of(Command::new("docker").args(["logs", &self.id]));
+        format!("{}\n{}", logs.stdout, logs.stderr)
     }
 }
 

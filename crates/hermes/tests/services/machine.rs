@@ -1,24 +1,14 @@
 //! A machine that systemd has booted, in a container, with the program under test and a user.
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use hermes_testkit::{EngineImage, RealEngine};
 
-/// How long anything may take here.
-const LIMIT: Duration = Duration::from_mins(1);
+use crate::executed::RunsScripts;
 
 /// A booted machine; it goes with this value.
 pub(crate) struct Machine {
     id: String,
-}
-
-/// What a command left.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 impl Machine {
@@ -51,51 +41,23 @@ impl Machine {
         machine
     }
 
-    /// Runs a script as root, which must succeed; what it printed.
-    #[track_caller]
-    pub(crate) fn root(&self, script: &str) -> String {
-        let ran = self.run("root", script);
-        assert_eq!(ran.code, 0, "{script}: {ran:?}");
-        ran.stdout
-    }
-
     /// Runs a script as joe, which must succeed; what it printed.
     #[track_caller]
     pub(crate) fn joe(&self, script: &str) -> String {
-        let ran = self.run("joe", script);
-        assert_eq!(ran.code, 0, "{script}: {ran:?}");
-        ran.stdout
+        self.demand("joe", script)
     }
+}
 
-    /// Runs a script as a user, with nothing of a login but the home directory.
-    pub(crate) fn run(&self, user: &str, script: &str) -> Ran {
+impl RunsScripts for Machine {
+    /// With nothing of a login but the home directory.
+    fn exec(&self, user: &str, script: &str) -> Command {
         let home = if user == "root" { "/root" } else { "/home/joe" };
-        let ran = Command::new("docker")
+        let mut command = Command::new("docker");
+        command
             .args(["exec", "--user", user, "--workdir", home])
             .args(["--env", &format!("HOME={home}")])
-            .args([&self.id, "bash", "-c", script])
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        Ran {
-            code: ran.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&ran.stdout).trim().to_owned(),
-            stderr: String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
-        }
-    }
-
-    /// Waits until a script of root succeeds.
-    #[track_caller]
-    pub(crate) fn wait_for(&self, script: &str) {
-        let deadline = Instant::now() + LIMIT;
-        loop {
-            let ran = self.run("root", script);
-            if ran.code == 0 {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{script}: {ran:?}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+            .args([&self.id, "bash", "-c", script]);
+        command
     }
 }
 
@@ -113,10 +75,4 @@ fn control_groups() -> &'static str {
     } else {
         "--volume=/sys/fs/cgroup:/sys/fs/cgroup:ro"
     }
-}
-
-/// What a command printed as JSON.
-#[track_caller]
-pub(crate) fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

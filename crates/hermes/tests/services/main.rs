@@ -10,6 +10,7 @@
 )]
 
 mod container;
+mod executed;
 mod machine;
 mod s6_abuse;
 mod s6_boot;

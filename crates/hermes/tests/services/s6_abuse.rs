@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use crate::container::{Container, Layout};
+use crate::executed::RunsScripts as _;
 
 /// Sends bytes to the registrar and prints its answer.
 fn say(container: &Container, user: &str, perl: &str) -> String {

@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use crate::container::{Container, LAYOUTS};
+use crate::executed::RunsScripts as _;
 
 // checks 28 and 32
 #[test]

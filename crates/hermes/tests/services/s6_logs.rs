@@ -1,6 +1,7 @@
 //! What gateways print under s6.
 
 use crate::container::{Container, Layout};
+use crate::executed::RunsScripts as _;
 
 // check 27
 #[test]

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use crate::container::{Container, Layout};
-use crate::machine::json;
+use crate::executed::{RunsScripts as _, json};
 
 fn slots(container: &Container) -> String {
     container.root("ls /run/service | grep gateway- | sort | tr '\\n' ' '")

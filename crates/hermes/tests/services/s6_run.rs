@@ -5,7 +5,7 @@ use std::io::Read;
 use pretty_assertions::assert_eq;
 
 use crate::container::{Container, Layout};
-use crate::machine::json;
+use crate::executed::{RunsScripts as _, json};
 
 // check 31
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 
 use crate::container::{Container, LAYOUTS, Layout};
-use crate::machine::json;
+use crate::executed::{RunsScripts as _, json};
 
 // check 23
 #[test]

@@ -2,7 +2,8 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::machine::{Machine, json};
+use crate::executed::{RunsScripts as _, json};
+use crate::machine::Machine;
 
 #[test]
 fn a_service_of_the_system_runs_as_the_account_that_was_named() {

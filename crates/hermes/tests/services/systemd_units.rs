@@ -1,5 +1,6 @@
 //! Units as systemd reads them.
 
+use crate::executed::RunsScripts as _;
 use crate::machine::Machine;
 
 // check 22

@@ -2,7 +2,8 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::machine::{Machine, json};
+use crate::executed::{RunsScripts as _, json};
+use crate::machine::Machine;
 
 /// `systemctl --user` for a shell without a login.
 const BUS: &str = "export XDG_RUNTIME_DIR=/run/user/1000;";
@@ -121,6 +122,27 @@ fn a_unit_of_the_python_runtime_is_told_and_replaced() {
     );
     let doctor = machine.run("joe", "hermes doctor");
     assert!(!doctor.stdout.contains("VIRTUAL_ENV"), "{doctor:?}");
+}
+
+#[test]
+fn a_drop_in_that_unsets_variables_works_and_leaves_the_unit_current() {
+    let machine = Machine::boot();
+    machine.joe(
+        "mkdir -p .config/systemd/user/hermes-gateway.service.d && \
+         printf '[Service]\\nEnvironment=VIRTUAL_ENV=/old MINE=1\\nUnsetEnvironment=VIRTUAL_ENV\\n' \
+         > .config/systemd/user/hermes-gateway.service.d/clean.conf && hermes gateway install",
+    );
+    let variables = machine.root(&format!(
+        "tr '\\0' '\\n' < /proc/{}/environ",
+        main_pid(&machine)
+    ));
+    assert!(
+        variables.lines().any(|line| line == "MINE=1"),
+        "{variables}"
+    );
+    assert!(!variables.contains("VIRTUAL_ENV"), "{variables}");
+    let status = machine.joe("hermes gateway status");
+    assert!(!status.contains("outdated"), "{status}");
 }
 
 #[test]

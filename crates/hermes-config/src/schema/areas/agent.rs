@@ -83,9 +83,10 @@ sections! {
         "max_turns": int(90).var("HERMES_MAX_ITERATIONS");
         /// Seconds a request through the gateway may take.
         "gateway_timeout": int(1800).var("HERMES_AGENT_TIMEOUT");
-        /// Seconds after which the user is warned.
+        /// Seconds of silence after which the log of the gateway has a warning; 0 means none.
         "gateway_timeout_warning": int(900).var("HERMES_AGENT_TIMEOUT_WARNING");
-        /// Seconds between keep-alive messages.
+        /// Seconds between two lines in the log of the gateway about a request that takes long; 0 means
+        /// none.
         "gateway_notify_interval": int(180).var("HERMES_AGENT_NOTIFY_INTERVAL");
         /// Seconds within which an interrupted turn is resumed.
         "gateway_auto_continue_freshness": int(3600).var("HERMES_AUTO_CONTINUE_FRESHNESS");
@@ -106,7 +107,8 @@ sections! {
         "service_tier": text("");
         /// Whether the agent is asked to check changed code before it stops; `auto` means no.
         "verify_on_stop": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
-        /// Whether the system prompt asks for checks of the work.
+        /// Whether it is also asked to tidy up before a commit, and to leave checks of a design until
+        /// the user likes it.
         "verify_guidance": flag(true);
         /// How often the agent is sent back to check its work.
         "max_verify_nudges": int(3);
@@ -117,12 +119,18 @@ sections! {
         "task_completion_guidance": flag(true);
         /// Whether the system prompt says that calls may be made together.
         "parallel_tool_call_guidance": flag(true);
-        /// Whether the system prompt describes the machine.
+        /// Whether the system prompt says what is missing or unusual about Python on this machine.
         "environment_probe": flag(true);
-        /// Whether the system prompt treats the work as programming.
-        "coding_context": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
-        /// Further instructions for programming.
-        "coding_instructions": text("");
+        /// Whether the system prompt has rules for programming: `on`, `off`, `auto` where the directory
+        /// is that of a project, `focus` for that with fewer tools.
+        "coding_context": custom(
+            Kind::BoolOr(&["auto", "focus", "on", "off"]),
+            Fallback::Text("auto"),
+        );
+        /// Further rules for programming, a text or a list.
+        "coding_instructions": custom(Kind::Any, Fallback::Text(""));
+        /// Personalities of your own, by name.
+        "personalities": map().unset();
         /// Text added to the system prompt of every request.
         "system_prompt": text("").unset();
         /// What the model is told about the machine.
@@ -136,10 +144,32 @@ sections! {
     }
 
     /// Sub-agents.
-    "delegation" open = true {
+    "delegation" open = false {
+        /// Model of sub-agents; empty means that of the conversation.
+        "model": text("");
+        /// Provider of sub-agents; empty means that of the conversation.
+        "provider": text("");
+        /// Address of the API for sub-agents, instead of the provider's own.
+        "base_url": text("");
+        /// Key for that address or provider; better kept in `.env`, as `${NAME}`.
+        "api_key": text("").secret();
+        /// Wire format at that address: chat_completions, codex_responses or anthropic_messages; empty
+        /// means by the address.
+        "api_mode": text("");
+        /// How much sub-agents think; empty means as the conversation.
+        "reasoning_effort": text("");
+        /// Whether a sub-agent that gets fewer toolsets keeps those of MCP servers.
+        "inherit_mcp_toolsets": flag(true);
+        /// Most characters of a sub-agent's report in the conversation; the rest stays in a file. 0
+        /// means no limit.
+        "max_summary_chars": int(24_000);
+        /// Whether sub-agents may have sub-agents, within `max_spawn_depth`.
+        "orchestrator_enabled": flag(true);
+        /// Whether risky commands of sub-agents run without approval.
+        "subagent_auto_approve": flag(false);
         /// Sub-agents that may run at once.
         "max_concurrent_children": int(3);
-        /// Most turns of a sub-agent
+        /// Most turns of a sub-agent.
         "max_iterations": int(50);
         /// Seconds a sub-agent may take; 0 for no limit.
         "child_timeout_seconds": int(0);
@@ -187,11 +217,12 @@ sections! {
 
     /// Settings for all tools.
     "tools" open = false {
-        /// Whether rarely used tools are searched instead of listed.
+        /// Whether tools of MCP servers are found by a search instead of being listed: always, never,
+        /// or (`auto`) when listing them would take too much of the context.
         "tool_search.enabled": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
-        /// Share of the context, in percent, from which `auto` means yes.
+        /// Share of the context window, in percent, from which that is too much.
         "tool_search.threshold_pct": whole(10);
-        /// Results of a search.
+        /// Results of a search that names no limit.
         "tool_search.search_default_limit": int(5);
         /// Most results of a search.
         "tool_search.max_search_limit": int(20);

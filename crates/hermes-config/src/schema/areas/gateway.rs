@@ -91,6 +91,8 @@ sections! {
         "api_server.min_key_length": int(8);
         /// Megabytes of conversations that stay open between two requests; others are read from
         /// `state.db` again.
+        // No more, because a gateway with a thousand idle sessions of 200 KB must stay below 64 MB,
+        // and opening one again costs a query.
         "agent_cache_mb": int(32);
     }
 

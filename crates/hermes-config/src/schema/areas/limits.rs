@@ -1,6 +1,6 @@
 //! Limits of output, context and conversations, and commands approved for good.
 
-use super::super::key::{flag, int, list, number, positive, text, whole};
+use super::super::key::{choice, flag, int, list, number, positive, text, whole};
 
 sections! {
     /// Size of tool results.
@@ -34,7 +34,7 @@ sections! {
     }
 
     /// Shortening of long conversations.
-    "compression" open = true {
+    "compression" open = false {
         /// Whether long conversations are shortened.
         "enabled": flag(true);
         /// Share of the context window from which one is shortened.
@@ -43,6 +43,18 @@ sections! {
         "target_ratio": number(0.2);
         /// Messages at the beginning that stay.
         "protect_first_n": int(3);
+        /// Messages at the end that stay, unless they take more than half of the room.
+        "protect_last_n": int(20);
+        /// Messages from which a conversation is shortened, whatever its size.
+        "hygiene_hard_message_limit": positive(5_000);
+        /// Whether models of the Codex service, whose windows are smaller there, use 85 percent of it.
+        "codex_gpt55_autoraise": flag(true);
+        /// Whether that is said once.
+        "codex_gpt55_autoraise_notice": flag(true);
+        /// Who shortens conversations of the Codex app server.
+        "codex_app_server_auto": choice(&["native", "hermes", "off"], "native");
+        /// Whether a shortened conversation keeps its session.
+        "in_place": flag(true);
         /// Whether the conversation is left unchanged when no summary can be made.
         "abort_on_summary_failure": flag(false);
     }
@@ -53,6 +65,8 @@ sections! {
         "response_cache": flag(true);
         /// Maximum age of such an answer, in seconds.
         "response_cache_ttl": int(300);
+        /// Least coding score, 0 to 1, of the models that `openrouter/pareto-code` chooses from.
+        "min_coding_score": number(0.65);
     }
 
     /// Caching of prompts.

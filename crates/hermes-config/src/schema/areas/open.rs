@@ -15,12 +15,9 @@ pub(super) static SECTIONS: &[Section] = &[
     section(
         "auxiliary",
         "Models for side tasks, by task (compression, title_generation, triage_specifier, \
-     kanban_decomposer, goal_judge, approval): provider, model, base_url, api_key, timeout, extra_body, \
-     reasoning_effort, `title_generation.enabled` and `goal_judge.max_tokens`; transient_retries for all of them.",
-    ),
-    section(
-        "checkpoints",
-        "Snapshots of files before the agent changes them.",
+     kanban_decomposer, goal_judge, approval, vision, profile_describer): provider, model, base_url, api_key, \
+     timeout, extra_body, reasoning_effort; also `title_generation.enabled`, `title_generation.language` and \
+     `goal_judge.max_tokens`; transient_retries for all of them.",
     ),
     section("curator", "Upkeep of skills."),
     section("lsp", "Language servers."),
@@ -29,7 +26,11 @@ pub(super) static SECTIONS: &[Section] = &[
     section("voice", "Voice conversations."),
     section("secrets", "External secret managers."),
     section("browser", "The browser tool."),
-    section("plugins", "Add-ons."),
+    section(
+        "plugins",
+        "Add-ons: enabled and disabled, lists of names. The skills of an enabled one can be had as \
+         `plugin:skill`; the rest is used by the Python runtime only.",
+    ),
     section(
         "hooks",
         "Commands run at events of conversations, by event: a list of command, matcher (tools), timeout, \
@@ -57,15 +58,20 @@ pub(super) static SECTIONS: &[Section] = &[
     section("privacy", "What is kept private."),
     section("context", "How context is assembled."),
     section("honcho", "The memory service Honcho."),
-    section("mcp", "MCP as a whole."),
     section("computer_use", "Control of the screen."),
     section("image_gen", "Making images."),
     section("video_gen", "Making videos."),
-    section("personalities", "Personalities, by name."),
+    section(
+        "personalities",
+        "Personalities of your own, by name: a text, or system_prompt, tone and style.",
+    ),
     section("platform_hints", "Hints to the model per platform."),
     section("platform_toolsets", "Toolsets per platform."),
     section("known_plugin_toolsets", "Toolsets that add-ons brought."),
-    section("quick_commands", "Short commands of your own."),
+    section(
+        "quick_commands",
+        "Slash commands of your own, by name: type exec with command, or type alias with target.",
+    ),
     section("channel_prompts", "Prompts per channel."),
     section("server_actions", "Actions of the server."),
     section("profile_routes", "Which profile answers where."),

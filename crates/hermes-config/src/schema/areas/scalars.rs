@@ -87,9 +87,16 @@ sections! {
         "": flag(false);
     }
 
+    /// MCP servers as a whole.
+    "mcp" open = true {
+        /// Whether a conversation follows changes of `mcp_servers` in the settings.
+        "auto_reload_on_config_change": flag(true);
+    }
+
     /// MCP servers that are slow to answer.
     "mcp_discovery_timeout" open = false {
-        /// Seconds for finding the tools of MCP servers.
+        /// Seconds that the start of a conversation waits for MCP servers whose tools are not known
+        /// yet.
         "": number(1.5);
     }
 

@@ -17,6 +17,26 @@ sections! {
         "write_json_snapshots": flag(false);
     }
 
+    /// Snapshots of files before the agent changes them.
+    "checkpoints" open = true {
+        /// Whether a directory is snapshotted before its files are changed.
+        "enabled": flag(false);
+        /// Snapshots kept of one directory.
+        "max_snapshots": whole(20);
+        /// Megabytes of all snapshots together; 0 for any number.
+        "max_total_size_mb": whole(500);
+        /// Larger files are not snapshotted; 0 for any size.
+        "max_file_size_mb": whole(10);
+        /// Whether old snapshots are removed automatically.
+        "auto_prune": flag(true);
+        /// Days the snapshots of a directory are kept after the last one; 0 for ever.
+        "retention_days": whole(7);
+        /// Whether snapshots of directories that are gone are removed.
+        "delete_orphans": flag(true);
+        /// Hours between two clean-ups.
+        "min_interval_hours": whole(24);
+    }
+
     /// Log files.
     "logging" open = true {
         /// Lowest level written to `agent.log`.

@@ -126,5 +126,7 @@ fn has_letter(texts: &[&str], letter: char) -> bool {
 type Keys = Vec<Key>;
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 #[path = "detect_tests.rs"]
 mod tests;

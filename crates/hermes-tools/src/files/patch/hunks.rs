@@ -68,6 +68,16 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FileChange>, String> {
     Ok(changes)
 }
 
+/// The files that a patch changes; none if it cannot be read.
+pub(crate) fn patched_paths(patch: &str) -> Vec<String> {
+    let changes = parse(patch).unwrap_or_default();
+    let paths = changes.into_iter().flat_map(|change| match change {
+        FileChange::Update { path, move_to, .. } => [Some(path), move_to],
+        FileChange::Add { path, .. } | FileChange::Delete { path } => [Some(path), None],
+    });
+    paths.flatten().collect()
+}
+
 /// Whether a line begins with a header that names a file, indented or not.
 fn file_header(line: &str) -> bool {
     let header = line.trim_start().strip_prefix("*** ").unwrap_or_default();

@@ -7,5 +7,6 @@ mod plan;
 mod replacement;
 mod tool;
 
+pub(crate) use hunks::patched_paths;
 pub(crate) use plan::edited_text;
 pub use tool::PatchTool;

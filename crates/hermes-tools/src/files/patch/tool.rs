@@ -44,8 +44,8 @@ const SPEC: ToolSpec = ToolSpec {
 pub struct PatchTool;
 
 impl Tool for PatchTool {
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+    fn spec(&self) -> ToolSpec<'_> {
+        SPEC
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -1,11 +1,9 @@
 //! `hermes auth add --type oauth` and `hermes login`: a login instead of a key.
 
-use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hermes_config::vars;
-use hermes_proc::{ChildSpec, Wake, find_on_path};
+use hermes_proc::Wake;
 use hermes_providers::{
     BrowserLogin, CopilotHost, CredentialEntry, DeviceLogin, DevicePrompt, LoginConnection,
     LoginError, LoginPortal, LoginServer, QwenLogin, builtin, key_refusal, login_server,
@@ -18,9 +16,7 @@ use super::key_store::add_to_pool;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::visible;
-
-/// How long the program that opens a browser may take.
-const OPEN_LIMIT: Duration = Duration::from_secs(5);
+use crate::web_page::open_page;
 
 /// The provider that `hermes login` means if none is named.
 const USUAL: &str = "nous";
@@ -175,7 +171,7 @@ fn by_code(
     let mut shown = |prompt: &DevicePrompt| show_code(context, prompt, flags.no_browser);
     let tokens = login
         .run(context.config(), interrupt, &mut shown)
-        .map_err(failed)?;
+        .map_err(|error| login_failed(&error))?;
     let is_mirrored = server.is_mirrored();
     let own = builtin(server.provider).map(|known| known.address(context.config()));
     let is_usual_url = login.url == server.url;
@@ -264,7 +260,7 @@ fn show_code(context: &Context, prompt: &DevicePrompt, no_browser: bool) {
         visible(&prompt.page),
         visible(&prompt.code)
     )));
-    open_page(context, page, no_browser);
+    show_page(context, page, no_browser);
     drop(context.note("Waiting for the login; Ctrl-C gives up ..."));
 }
 
@@ -281,18 +277,20 @@ fn in_browser(
         connection: flags.connection(),
     };
     let mut shown = |page: &str| {
+        // Standard error may be closed; the login can still come about.
         drop(context.note(format!("Open {}", visible(page))));
-        open_page(context, page, flags.no_browser);
+        show_page(context, page, flags.no_browser);
         drop(context.note("Waiting for the browser; Ctrl-C gives up ..."));
     };
     let key = login
         .run(context.config(), interrupt, &mut shown)
-        .map_err(failed)?;
+        .map_err(|error| login_failed(&error))?;
     add_to_pool(context, IN_BROWSER, &key, Some(label.unwrap_or("login")))?;
     context.line(format!("✓ Logged in to {IN_BROWSER}"))
 }
 
-fn failed(error: LoginError) -> CommandError {
+/// What is said of a login that did not come about.
+pub(crate) fn login_failed(error: &LoginError) -> CommandError {
     let failed = if error.is_outside() {
         CommandError::environment(error.to_string())
     } else {
@@ -304,23 +302,8 @@ fn failed(error: LoginError) -> CommandError {
     }
 }
 
-/// Opens a page in the browser where there is a desktop. That it cannot is no failure: the person has
-/// the address.
-fn open_page(context: &Context, page: &str, no_browser: bool) {
-    let has_desktop = cfg!(target_os = "macos")
-        || context.env.is_set(&vars::DISPLAY)
-        || context.env.is_set(&vars::WAYLAND_DISPLAY);
-    if no_browser || !has_desktop || !(page.starts_with("https://") || page.starts_with("http://"))
-    {
-        return;
+fn show_page(context: &Context, page: &str, no_browser: bool) {
+    if !no_browser {
+        open_page(context, page);
     }
-    let path = context.env.os(&vars::PATH);
-    let mut programs = ["xdg-open", "open"].into_iter();
-    let Some(program) = programs.find_map(|name| find_on_path(OsStr::new(name), path)) else {
-        return;
-    };
-    let plan = context.environment().helper_plan();
-    let child = ChildSpec::new(&program, [OsString::from(page)], plan);
-    // Some openers last as long as the browser; nobody waits for them.
-    std::thread::spawn(move || drop(child.run_captured(OPEN_LIMIT, 1024)));
 }

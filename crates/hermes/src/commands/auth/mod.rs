@@ -21,7 +21,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(crate) use key_store::{add_to_pool, ask_key, check_key_for, piped_key};
-pub(crate) use login::{COPILOT, LoginArgs, has_login, log_in, log_in_to_portal, run_login};
+pub(crate) use login::{
+    COPILOT, LoginArgs, has_login, log_in, log_in_to_portal, login_failed, run_login,
+};
 pub(crate) use logout::{TopLevelArgs as LogoutArgs, run_top_level as run_logout};
 
 #[derive(Debug, clap::Args)]

@@ -40,6 +40,9 @@ pub(crate) struct Shared {
     /// Work in a separate git worktree
     #[arg(short, long)]
     pub(super) worktree: bool,
+    /// Snapshot directories before their files are changed; /rollback goes back
+    #[arg(long)]
+    pub(super) checkpoints: bool,
     /// Accept hooks of config.yaml that nobody has seen
     #[arg(long)]
     pub(super) accept_hooks: bool,
@@ -82,6 +85,7 @@ impl Shared {
             continued: self.continued.or(left.continued),
             no_restore_cwd: self.no_restore_cwd || left.no_restore_cwd,
             worktree: self.worktree || left.worktree,
+            checkpoints: self.checkpoints || left.checkpoints,
             accept_hooks: self.accept_hooks || left.accept_hooks,
             yolo: self.yolo || left.yolo,
             pass_session_id: self.pass_session_id || left.pass_session_id,

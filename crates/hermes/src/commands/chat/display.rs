@@ -167,6 +167,7 @@ impl Display {
 }
 
 impl TurnObserver for Display {
+    /// What cannot be shown is left out: a reader that has gone is noticed when the answer is printed.
     fn on(&mut self, event: TurnEvent<'_>) {
         match event {
             TurnEvent::Calling {

@@ -109,6 +109,7 @@ impl ChatOptions {
             max_turns: args.max_turns,
             restore_directory: !shared.no_restore_cwd,
             worktree: shared.worktree,
+            checkpoints: shared.checkpoints,
             yolo: shared.yolo || is_script,
             pass_session_id: shared.pass_session_id,
             ignore_user_config: shared.ignore_user_config || shared.safe_mode,

@@ -21,27 +21,31 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
-    let found = if belongs_in_dotenv(&args.key) {
-        variable(&args.key.to_ascii_uppercase(), context)
-    } else {
-        setting(&args.key, context)
-    };
-    let Some(found) = found else {
-        return Err(CommandError::user(format!(
-            "Config key not set: {}",
-            args.key
-        )));
-    };
+    let missing = || CommandError::user(format!("Config key not set: {}", args.key));
     if args.origin {
-        print_origins(args, context, &found)?;
-    } else if args.json {
-        context.json_line(&found.value)?;
-    } else {
-        context.line(plain_text(&found.value))?;
+        let found = if belongs_in_dotenv(&args.key) {
+            variable(&args.key.to_ascii_uppercase(), context)
+        } else {
+            setting(&args.key, context)
+        };
+        return print_origins(args, context, &found.ok_or_else(missing)?);
     }
-    Ok(())
+    let config = context.config();
+    let value = if belongs_in_dotenv(&args.key) {
+        let value = config.secret(&args.key.to_ascii_uppercase());
+        value.map(|value| json!(value.expose()))
+    } else {
+        config.shown(&args.key)
+    };
+    let value = value.ok_or_else(missing)?;
+    if args.json {
+        context.json_line(&value)
+    } else {
+        context.line(plain_text(&value))
+    }
 }
 
+/// A value with every layer that has one.
 struct Found {
     value: Value,
     secret: bool,

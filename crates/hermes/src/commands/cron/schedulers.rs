@@ -1,7 +1,7 @@
 //! Who runs jobs when they are due.
 
 use hermes_cron::{CronHome, scheduler_is_running};
-use hermes_home::gateway_pid;
+use hermes_home::{gateway_elsewhere, gateway_pid};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -10,6 +10,8 @@ use crate::error::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum SchedulerKind {
     Gateway(u32),
+    /// A gateway in another container or on another machine.
+    Elsewhere,
     /// `hermes cron tick --watch`.
     Own,
     Nobody,
@@ -21,6 +23,9 @@ impl SchedulerKind {
         let home = &context.location.home;
         if let Some(pid) = gateway_pid(home) {
             return Self::Gateway(pid);
+        }
+        if gateway_elsewhere(home).is_some() {
+            return Self::Elsewhere;
         }
         if scheduler_is_running(&CronHome::new(home)) {
             Self::Own
@@ -37,6 +42,7 @@ impl SchedulerKind {
     pub(in crate::commands) fn text(self) -> String {
         match self {
             Self::Gateway(pid) => format!("✓ the gateway (PID {pid})"),
+            Self::Elsewhere => "✓ the gateway on another host".to_owned(),
             Self::Own => "✓ `hermes cron tick --watch`".to_owned(),
             Self::Nobody => "✗ none: no job runs by itself".to_owned(),
         }
@@ -45,7 +51,7 @@ impl SchedulerKind {
     /// The name for programs.
     pub(in crate::commands) fn name(self) -> Option<&'static str> {
         match self {
-            Self::Gateway(_) => Some("gateway"),
+            Self::Gateway(_) | Self::Elsewhere => Some("gateway"),
             Self::Own => Some("cron tick --watch"),
             Self::Nobody => None,
         }
@@ -55,6 +61,7 @@ impl SchedulerKind {
     pub(super) fn tell(self, context: &Context) -> Result<()> {
         match self {
             Self::Gateway(pid) => context.note(format!("The gateway (pid {pid}) runs it.")),
+            Self::Elsewhere => context.note("The gateway on another host runs it."),
             Self::Own => context.note("`hermes cron tick --watch` runs it."),
             Self::Nobody => Self::warn(context),
         }

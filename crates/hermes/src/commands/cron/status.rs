@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             "scheduler": scheduler.name(),
             "pid": match scheduler {
                 SchedulerKind::Gateway(pid) => Some(pid),
-                SchedulerKind::Own | SchedulerKind::Nobody => None,
+                SchedulerKind::Elsewhere | SchedulerKind::Own | SchedulerKind::Nobody => None,
             },
             "last_look_seconds_ago": age.map(|age| age.as_secs()),
             "stale": is_stale,
@@ -51,6 +51,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         SchedulerKind::Gateway(pid) => {
             context.line(format!("Scheduler: the gateway (pid {pid})"))?;
         }
+        SchedulerKind::Elsewhere => context.line("Scheduler: the gateway on another host")?,
         SchedulerKind::Own => context.line("Scheduler: hermes cron tick --watch")?,
         SchedulerKind::Nobody => context.line("Scheduler: none is running")?,
     }

@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let current = if row.is_current { " (current)" } else { "" };
         context.line(match row.pid {
             Some(pid) => format!("  ✓ {}{current} — PID {pid}", row.name),
-            None => format!("  ✗ {}{current} — not running", row.name),
+            None => format!("  ✗ {}{current} — {}", row.name, row.absence()),
         })?;
     }
     Ok(())

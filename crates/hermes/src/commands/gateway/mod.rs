@@ -21,7 +21,7 @@ use std::process::ExitCode;
 pub(crate) use self::heartbeat::{beat, is_heartbeat};
 use self::service::{GatewayService, ScopeArgs};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 
 verbs! { Context;
     /// Run the gateway in the foreground
@@ -38,6 +38,8 @@ verbs! { Context;
     Install(install::Args) => install::run,
     /// Stop the service and remove it
     Uninstall(install::UninstallArgs) => install::uninstall,
+    /// Decide whether programs may use the profile through the gateway's API
+    Setup(SetupArgs) => set_up,
     /// Remove the `hermes.service` that early installations of the Python runtime left
     MigrateLegacy(migrate_legacy::Args) => migrate_legacy::run,
     /// List the gateways of all profiles
@@ -60,11 +62,31 @@ pub(crate) struct StartArgs {
     scope: ScopeArgs,
 }
 
+/// `gateway setup` has no flags.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SetupArgs {}
+
+/// `hermes gateway setup`, which `hermes setup gateway` is too.
+fn set_up(_: &SetupArgs, context: &Context) -> Result<()> {
+    crate::commands::setup::gateway(context)
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.verb {
         Some(verb) => verb.run(context),
         None => run::run(&run::Args::default(), context),
     }
+}
+
+/// Refuses to start a gateway beside one of another container or machine.
+fn refuse_beside_other_host(context: &Context) -> Result<()> {
+    hermes_gateway::refuse_beside_other_host(&context.location.home).map_err(|error| {
+        let refusal = CommandError::user(error.to_string());
+        match error.hint() {
+            Some(hint) => refusal.hint(hint),
+            None => refusal,
+        }
+    })
 }
 
 /// Says what runs now.

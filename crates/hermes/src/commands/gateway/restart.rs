@@ -14,13 +14,14 @@ use super::service::GatewayService;
 use super::slot::{drain, slot_failure};
 use super::stop::{grace, stop_everything};
 use super::supervised::{Before, SLOT_LIMIT, await_started, await_started_within};
-use super::{StartArgs, detached, started};
+use super::{StartArgs, detached, refuse_beside_other_host, started};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::machine::own_slot;
 
 pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting a gateway")?;
+    refuse_beside_other_host(context)?;
     if let Some(s6) = own_slot(context) {
         return if args.all {
             restart_all(context, &s6)

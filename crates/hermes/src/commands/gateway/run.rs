@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_config::vars;
 use hermes_gateway::{
     BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
-    MemoryLog, Replaced, SettingsWatch, StartError, Sweeps,
+    MemoryLog, Replaced, SettingsWatch, StartError, Sweeps, refuse_beside_other_host,
 };
 use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use hermes_telemetry::{Level, LogMode};
@@ -59,6 +59,11 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     hermes_proc::share_memory_pools();
     context.refuse_to_agents("starting a gateway")?;
+    // Before it is left to s6: this ends the container, which whoever started it sees, where the slot
+    // would only be down.
+    if let Err(error) = refuse_beside_other_host(&context.location.home) {
+        return Ok(refused(context, &error));
+    }
     let is_left_out = args.no_supervise || args.external_supervisor;
     if let Some(s6) = left_to_s6(context, is_left_out) {
         return run_supervised(context, &s6);
@@ -82,7 +87,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Ok(gateway) => gateway,
         Err(error) => {
             let code = refused(context, &error);
-            if is_in_slot {
+            if is_in_slot && error.is_worth_another_try() {
                 std::thread::sleep(REFUSED_PAUSE);
             }
             return Ok(code);
@@ -111,6 +116,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match gateway.run(services, on_ready) {
         Ok(ended) => {
             if !args.quiet {
+                // The terminal may have gone before the gateway.
                 drop(context.line(format!("Gateway stopped: {}.", ended.reason)));
             }
             Ok(ExitCode::from(ended.exit_code))

@@ -7,13 +7,14 @@ use super::all_slots::stop_all;
 use super::service::GatewayService;
 use super::slot::{slot_failure, store_port};
 use super::supervised::{Before, SLOT_LIMIT, await_started, await_started_within};
-use super::{StartArgs, detached, started, stop};
+use super::{StartArgs, detached, refuse_beside_other_host, started, stop};
 use crate::context::Context;
 use crate::error::Result;
 use crate::machine::own_slot;
 
 pub(super) fn run(args: &StartArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("starting a gateway")?;
+    refuse_beside_other_host(context)?;
     if let Some(s6) = own_slot(context) {
         if args.all {
             stop_all(context, &s6)?;

@@ -110,7 +110,7 @@ fn page(
             page.row("Status", &format!("✓ {}", one_line(state, SHOWN)));
             page.row("PID", &pid.to_string());
         }
-        None => page.row("Status", "✗ not running"),
+        None => page.row("Status", &format!("✗ {}", own.absence())),
     }
     match service {
         Some(service) => {
@@ -191,6 +191,7 @@ fn record(
         "service_scope": service.map(|service| service.scope),
         "running": own.pid.is_some(),
         "pids": own.pid.into_iter().collect::<Vec<u32>>(),
+        "other_host": own.other_host,
         "mismatch": service.is_some_and(|service| service.is_mismatched(own)),
         "state": own.state,
         "desired_state": own.text("desired_state"),

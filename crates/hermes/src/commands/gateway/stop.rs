@@ -14,7 +14,7 @@ use super::service::{GatewayService, ScopeArgs};
 use super::slot::{announce_stop, slot_failure};
 use crate::context::Context;
 use crate::error::Result;
-use crate::gateways::homes;
+use crate::gateways::{gateway_row, homes};
 use crate::machine::own_slot;
 
 /// Nothing to stop.
@@ -109,7 +109,11 @@ fn stop_slot(context: &Context, s6: &S6) -> Result<ExitCode> {
 
 fn not_running(context: &Context) -> Result<ExitCode> {
     let name = context.location.profile_label();
-    context.line(format!("The gateway of profile {name} is not running"))?;
+    let row = gateway_row(context);
+    context.line(format!(
+        "The gateway of profile {name} is {}",
+        row.absence()
+    ))?;
     Ok(ExitCode::from(NOT_RUNNING))
 }
 

@@ -1,7 +1,9 @@
 //! Whether a dispatcher starts workers for ready cards.
 
-use hermes_home::gateway_pid;
+use std::path::Path;
+
 use hermes_home::profiles::names;
+use hermes_home::{gateway_elsewhere, gateway_pid};
 
 use super::session::BoardSession;
 use crate::error::Result;
@@ -31,11 +33,16 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
 /// All profiles share the boards, so the gateway of any of them will do.
 fn any_gateway_runs(session: &BoardSession<'_>) -> Result<bool> {
     let location = &session.location;
-    if gateway_pid(&location.home).is_some() {
+    if has_gateway(&location.home) {
         return Ok(true);
     }
     let profiles = names(location)?;
     Ok(profiles
         .iter()
-        .any(|name| gateway_pid(&location.profile_home(name)).is_some()))
+        .any(|name| has_gateway(&location.profile_home(name))))
+}
+
+/// Here, in another container or on another machine.
+fn has_gateway(home: &Path) -> bool {
+    gateway_pid(home).is_some() || gateway_elsewhere(home).is_some()
 }

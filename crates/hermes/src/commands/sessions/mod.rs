@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use hermes_session::{SessionId, SessionStore};
 
+pub(in crate::commands) use self::times::ago;
 use super::{exit, help};
 use crate::context::Context;
 use crate::error::Result;

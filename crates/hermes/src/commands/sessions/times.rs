@@ -47,7 +47,7 @@ impl When {
 }
 
 /// How long ago something was; `in the future` if a clock was wrong.
-pub(super) fn ago(now: f64, then: f64) -> String {
+pub(in crate::commands) fn ago(now: f64, then: f64) -> String {
     let seconds = now - then;
     if !seconds.is_finite() || seconds < -60.0 {
         return "in the future".to_owned();

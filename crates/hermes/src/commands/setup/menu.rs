@@ -1,8 +1,7 @@
 //! A later visit: one thing at a time.
 
 use super::model_section::model_section;
-use super::sections;
-use super::{AfterSetup, Section};
+use super::{AfterSetup, Section, gateway_section, sections};
 use crate::context::Context;
 use crate::error::Result;
 use crate::facts::terminal_backend;
@@ -60,6 +59,7 @@ pub(super) fn section(section: Section, context: &Context) -> Result<()> {
         Section::Terminal => sections::terminal(context),
         Section::Tools => sections::tools(context),
         Section::Agent => sections::agent(context),
+        Section::Gateway => gateway_section::gateway(context),
         Section::Missing(_) => Ok(()),
     }
 }

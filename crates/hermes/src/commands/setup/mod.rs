@@ -5,6 +5,7 @@
 
 mod backends;
 mod detect;
+mod gateway_section;
 mod menu;
 mod model_rows;
 mod model_section;
@@ -31,6 +32,7 @@ pub(crate) enum Section {
     Terminal,
     Tools,
     Agent,
+    Gateway,
     /// Parts that the Python runtime has and this one does not.
     Missing(&'static str),
 }
@@ -41,7 +43,7 @@ const SECTIONS: [(&str, Section); 6] = [
     ("tools", Section::Tools),
     ("agent", Section::Agent),
     ("tts", Section::Missing("speech")),
-    ("gateway", Section::Missing("the gateway")),
+    ("gateway", Section::Gateway),
 ];
 
 #[derive(Debug, Default, clap::Args)]
@@ -107,7 +109,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<AfterSetup> {
         return Err(CommandError::user(format!(
             "there is nothing to set up for {what} in this build"
         ))
-        .hint("the sections are model, terminal, tools and agent"));
+        .hint("the sections are model, terminal, tools, agent and gateway"));
+    }
+    if args.section == Some(Section::Gateway) && (args.non_interactive || !can_ask()) {
+        return Err(
+            CommandError::usage("setting up the gateway takes a terminal")
+                .hint("`hermes config set API_SERVER_KEY KEY` turns its API on without one"),
+        );
     }
     context.refuse_if_managed("config.yaml")?;
     let reloaded;
@@ -142,6 +150,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<AfterSetup> {
             None => AfterSetup::Done,
         }),
     }
+}
+
+/// Sets up the gateway alone.
+pub(crate) fn gateway(context: &Context) -> Result<()> {
+    let args = Args {
+        section: Some(Section::Gateway),
+        ..Args::default()
+    };
+    run(&args, context).map(drop)
 }
 
 /// What keeps a conversation from being opened, if setup can help.

@@ -95,7 +95,12 @@ pub(crate) fn write_custom_key(context: &Context, key: &SecretString) -> Result<
     Ok(CUSTOM_KEY.to_owned())
 }
 
-fn write_variable(context: &Context, variable: &str, key: &SecretString) -> Result<String> {
+/// Stores a secret in `.env`. Gives the place, for people.
+pub(super) fn write_variable(
+    context: &Context,
+    variable: &str,
+    key: &SecretString,
+) -> Result<String> {
     context.refuse_if_managed(".env")?;
     context.ensure_home()?;
     let request = SetRequest {

@@ -108,3 +108,28 @@ fn background_session_answers_above_what_is_typed() {
     screen.press("still typing");
     screen.wait_for("❯ still typing");
 }
+
+#[test]
+fn rollback_restores_files_in_the_interface() {
+    let world = World::configured(
+        ModelServer::start([
+            ScriptedAnswer::call("write_file", &json!({"path": "a.txt", "content": "two"})),
+            ScriptedAnswer::text("it is written"),
+        ]),
+        "checkpoints: {enabled: true}",
+    );
+    let directory = world.home.user_home().join("project");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("a.txt"), "one").unwrap();
+    let call = world.hermes(&["chat"]).in_directory(&directory);
+    let mut screen = call.start_on_screen(30, 100);
+    screen.wait_for("test-model");
+    screen.press("go\r");
+    screen.wait_for("it is written");
+    screen.press("/rollback\r");
+    screen.wait_for("before write_file");
+    screen.press("/rollback 1\r");
+    screen.wait_for("Undone, so that the model knows: go");
+    let text = std::fs::read_to_string(directory.join("a.txt")).unwrap();
+    assert_eq!(text, "one");
+}

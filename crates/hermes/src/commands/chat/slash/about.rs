@@ -2,7 +2,7 @@
 
 use hermes_config::vars;
 
-use super::{After, COMMANDS, ChatState, program};
+use super::{After, COMMANDS, ChatState, own_commands, program};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
@@ -22,6 +22,9 @@ pub(super) fn help(state: &mut ChatState<'_>, _: &str) -> Result<After> {
             .collect();
         let call = format!("{} {}", names.join(", "), command.arguments);
         state.note(format!("  {:<32} {}", call.trim_end(), command.help))?;
+    }
+    for (name, help) in own_commands::quick_commands(state) {
+        state.note(format!("  {:<32} {help}", format!("/{name}")))?;
     }
     state.note(REFERENCES)?;
     Ok(After::Prompt)

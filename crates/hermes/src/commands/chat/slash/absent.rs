@@ -23,9 +23,8 @@ const ABSENT: &[(&[&str], &str)] = &[
         "No chat platform is connected in this version; /save writes the conversation to a file.",
     ),
     (
-        &["rollback", "snapshot"],
-        "Files are not snapshotted in this version; !git diff and !git stash show and take back \
-         changes, and `hermes backup` saves the Hermes home.",
+        &["snapshot", "snap"],
+        "`hermes backup` saves the Hermes home; /rollback goes back to snapshots of your files.",
     ),
     (
         &["moa"],
@@ -44,9 +43,8 @@ const ABSENT: &[(&[&str], &str)] = &[
         "Skills are used one by one: /skills lists them, /NAME loads one.",
     ),
     (
-        &["reload-mcp", "plugins", "browser"],
-        "There are no MCP servers, add-ons or browsers in this version; /tools shows what the model \
-         can call.",
+        &["plugins", "browser"],
+        "There are no add-ons or browsers in this version; /tools shows what the model can call.",
     ),
     (
         &["approve", "deny", "commands", "start", "restart"],

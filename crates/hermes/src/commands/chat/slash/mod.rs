@@ -10,6 +10,7 @@ mod history;
 mod model;
 mod own_commands;
 mod program;
+mod rollback;
 mod session;
 mod thinking;
 mod work;
@@ -126,6 +127,12 @@ const COMMANDS: &[Command] = &[
         history::undo,
     ),
     command(
+        &["rollback"],
+        "[N [file]|diff N]",
+        "List the snapshots of files, go back to one, or show what has changed since",
+        rollback::rollback,
+    ),
+    command(
         &["compress", "compact"],
         "[what matters]",
         "Replace the middle of the conversation with a summary",
@@ -193,8 +200,8 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         &["personality"],
-        "[name|none]",
-        "Show the personalities of the settings, or take one on",
+        "[name|none] [--global]",
+        "Show the personalities, or take one on",
         thinking::personality,
     ),
     command(
@@ -226,6 +233,18 @@ const COMMANDS: &[Command] = &[
         "",
         "Look for skills again, and list them",
         own_commands::skills,
+    ),
+    command(
+        &["reload-mcp", "reload_mcp"],
+        "",
+        "Read the MCP servers of the settings again, and offer their tools",
+        program::reload_mcp,
+    ),
+    command(
+        &["mcp"],
+        "[list|test|add|remove|…]",
+        "List the MCP servers, or run a command about them",
+        program::mcp,
     ),
     command(
         &["memory"],

@@ -28,6 +28,22 @@ pub(super) fn run(name: &str, arguments: &str, state: &mut ChatState<'_>) -> Res
     }
 }
 
+/// The names of the quick commands, and what is said of them.
+pub(super) fn quick_commands(state: &ChatState<'_>) -> Vec<(String, String)> {
+    let commands = state.conversation.context().config().get("quick_commands");
+    let commands = commands.and_then(Value::as_object).into_iter().flatten();
+    let commands = commands.map(|(name, command)| {
+        let help = ["description", "command", "target"]
+            .iter()
+            .find_map(|key| command[*key].as_str());
+        (
+            one_line(name, NAME),
+            one_line(help.unwrap_or_default(), NAME),
+        )
+    });
+    commands.collect()
+}
+
 fn quick(name: &str, found: &Value, arguments: &str, state: &mut ChatState<'_>) -> Result<After> {
     let text = |key: &str| {
         found[key]

@@ -2,7 +2,7 @@
 
 use super::{After, ChatState};
 use crate::error::{CommandError, Result};
-use crate::ui::visible;
+use crate::ui::{counted, visible};
 
 /// Runs a command line of the program.
 pub(super) fn run(words: &[&str], arguments: &str, state: &mut ChatState<'_>) -> Result<After> {
@@ -85,6 +85,20 @@ pub(super) fn debug(state: &mut ChatState<'_>, _: &str) -> Result<After> {
 
 pub(super) fn version(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     run(&["version"], "", state)
+}
+
+pub(super) fn mcp(state: &mut ChatState<'_>, rest: &str) -> Result<After> {
+    run(&["mcp"], rest, state)
+}
+
+pub(super) fn reload_mcp(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    let (servers, tools) = state.conversation.reload_mcp_servers()?;
+    state.note(format!(
+        "{} with {}.",
+        counted(servers, "MCP server"),
+        counted(tools, "tool")
+    ))?;
+    Ok(After::Prompt)
 }
 
 pub(super) fn reload(state: &mut ChatState<'_>, _: &str) -> Result<After> {

@@ -54,7 +54,7 @@ pub(super) fn reasoning(state: &mut ChatState<'_>, arguments: &str) -> Result<Af
              are about what is shown",
         )
     })?;
-    state.conversation.agent().set_effort(Some(effort));
+    state.conversation.set_effort(Some(effort));
     if is_global {
         state.write_setting("agent.reasoning_effort", effort.name())?;
     }
@@ -115,11 +115,11 @@ pub(super) fn fast(state: &mut ChatState<'_>, arguments: &str) -> Result<After> 
 
 pub(super) fn personality(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let known = state.conversation.personalities();
+    let (arguments, is_global) = match arguments.strip_suffix("--global") {
+        Some(rest) => (rest.trim(), true),
+        None => (arguments, false),
+    };
     if arguments.is_empty() {
-        if known.is_empty() {
-            state
-                .note("There are no personalities; add them to `personalities` in config.yaml.")?;
-        }
         for (name, text) in known {
             state.note(format!("  {name:<14} {}", one_line(&text, SHOWN)))?;
         }
@@ -127,6 +127,9 @@ pub(super) fn personality(state: &mut ChatState<'_>, arguments: &str) -> Result<
     }
     if ["none", "default", "neutral"].contains(&arguments) {
         state.conversation.agent().set_personality(None);
+        if is_global {
+            state.write_setting("display.personality", "")?;
+        }
         state.note("No personality from now on.")?;
         return Ok(After::Prompt);
     }
@@ -139,6 +142,14 @@ pub(super) fn personality(state: &mut ChatState<'_>, arguments: &str) -> Result<
         .hint("/personality lists them"));
     };
     state.conversation.agent().set_personality(Some(text));
-    state.note(format!("Personality: {name}, in this session."))?;
+    if is_global {
+        state.write_setting("display.personality", &name)?;
+    }
+    let reach = if is_global {
+        "from now on and in new sessions"
+    } else {
+        "in this session"
+    };
+    state.note(format!("Personality: {name}, {reach}."))?;
     Ok(After::Prompt)
 }

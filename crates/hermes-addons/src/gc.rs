@@ -1,0 +1,117 @@
+//! Collecting what is no longer needed. What is in service, or in use, always stays.
+
+use std::path::{Path, PathBuf};
+
+use hermes_fs::Staging;
+use serde::Serialize;
+
+use crate::addons::Addons;
+use crate::error::{AddonError, Result};
+use crate::store::{Index, STAGES, Store, TRASH};
+
+/// Something that was removed, or would be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub why: &'static str,
+}
+
+/// Everything that was removed.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Collected {
+    pub removed: Vec<Removed>,
+    pub bytes: u64,
+}
+
+impl Addons {
+    /// Removes generations that are not in service, what installs left behind and, if asked to, the
+    /// packages that the reference installed here.
+    pub fn collect(&self, dry_run: bool, legacy: bool) -> Result<Collected> {
+        let Some(store) = self.existing_store()? else {
+            return Ok(Collected::default());
+        };
+        // A dry run changes no byte, not even in the lock.
+        let _lock = if dry_run {
+            None
+        } else {
+            let lock = self.lock(&store, "", None, |_| {})?;
+            store.create_parts()?;
+            Some(lock)
+        };
+        let mut removed = old_generations(&store, dry_run)?;
+        removed.extend(leftovers(&store, dry_run)?);
+        if legacy {
+            for name in store.legacy_names() {
+                let path = store.path(&name);
+                removed.push(noted(&path, "installed by the Python runtime"));
+                if !dry_run {
+                    store.discard(&path)?;
+                }
+            }
+        }
+        Ok(Collected {
+            bytes: removed.iter().map(|one| one.bytes).sum(),
+            removed,
+        })
+    }
+}
+
+fn old_generations(store: &Store, dry_run: bool) -> Result<Vec<Removed>> {
+    let (index, _) = Index::load(store);
+    let mut removed = Vec::new();
+    for feature in store.environment_names() {
+        let current = index.features.get(&feature);
+        let current = current.and_then(|indexed| indexed.current.as_ref());
+        for generation in store.generations(&feature) {
+            if current == Some(&generation.name) {
+                continue;
+            }
+            let note = noted(&generation.path(store), "not in service any more");
+            let goes = if dry_run {
+                !generation.is_in_use(store)
+            } else {
+                generation.retire(store, false)?
+            };
+            if goes {
+                removed.push(note);
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// What is in the trash, and stages of installs that have ended. With the lock held none is under
+/// way; without it, one whose builder lives is left alone by the sweep.
+fn leftovers(store: &Store, dry_run: bool) -> Result<Vec<Removed>> {
+    let failed = |error: hermes_fs::Error| AddonError::store(&store.root, &error);
+    let mut removed = Vec::new();
+    let busy = dry_run && crate::addons::holder(store).is_some();
+    let stages = store.path(STAGES);
+    for entry in hermes_fs::read_dir(&stages).unwrap_or_default() {
+        if !busy {
+            removed.push(noted(&entry.path, "left by an install that did not finish"));
+        }
+        if !dry_run && !entry.name.to_string_lossy().contains(".tmp-") {
+            hermes_fs::remove_tree(&entry.path).map_err(failed)?;
+        }
+    }
+    if !dry_run {
+        Staging::sweep(&stages, "").map_err(failed)?;
+    }
+    for entry in hermes_fs::read_dir(&store.path(TRASH)).unwrap_or_default() {
+        removed.push(noted(&entry.path, "already removed from service"));
+        if !dry_run {
+            hermes_fs::remove_tree(&entry.path).map_err(failed)?;
+        }
+    }
+    Ok(removed)
+}
+
+fn noted(path: &Path, why: &'static str) -> Removed {
+    Removed {
+        bytes: Store::bytes_below(path),
+        path: path.to_owned(),
+        why,
+    }
+}

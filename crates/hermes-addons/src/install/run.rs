@@ -1,0 +1,473 @@
+//! The steps of an install, in their order.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hermes_fs::Staging;
+use hermes_proc::{Captured, Wake};
+use serde::Serialize;
+
+use super::tool::{Origin, Runner, Tool};
+use super::{diagnosis, inspection, log};
+use crate::addons::Addons;
+use crate::catalog::{Feature, PythonAddon, Support};
+use crate::closure::Closure;
+use crate::error::{AddonError, Code, InstallerReport, Result};
+use crate::interpreter::Interpreter;
+use crate::store::{
+    Failure, Generation, Index, IndexedInterpreter, LEASE, RECORD, Record, RecordedInstaller,
+    RecordedPackage, SITE, STAGES, Store, StoredFeature, TRASH, indexed, read_tree, tree_digest,
+};
+
+const PROBE_TIMEOUT: Duration = Duration::from_mins(1);
+/// Space that must be free, whatever the size of the feature.
+const LEAST_FREE: u64 = 200 << 20;
+/// Imports modules with an environment behind the standard library.
+const IMPORT: &str =
+    "import sys; sys.path.append(sys.argv[1]); [__import__(name) for name in sys.argv[2:]]";
+
+/// What to install, and from where.
+#[derive(Debug, Clone, Default)]
+pub struct InstallRequest {
+    pub feature: String,
+    /// Install anew what is there.
+    pub force: bool,
+    pub python: Option<PathBuf>,
+    /// The package index to use instead of the machine's.
+    pub mirror: Option<String>,
+    /// A directory of wheels to use instead of any index.
+    pub wheelhouse: Option<PathBuf>,
+    /// Ends the install early.
+    pub cancel: Option<Arc<Wake>>,
+}
+
+/// What an install is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstallStep {
+    /// Another process has the store.
+    Waiting { pid: u32, feature: String },
+    /// An installer runs; what it writes appears in `site`.
+    Installing {
+        tool: String,
+        packages: usize,
+        site: PathBuf,
+    },
+    /// What it wrote is inspected, compiled and imported.
+    Checking,
+}
+
+/// Is told what an install is doing.
+pub trait InstallObserver {
+    /// The install has come to this step.
+    fn step(&self, step: InstallStep);
+}
+
+/// The outcome of an install.
+#[derive(Debug, Clone, Serialize)]
+pub struct Installed {
+    pub feature: String,
+    /// `native`, `current` for one that was there, or `installed`.
+    pub state: &'static str,
+    pub generation: Option<String>,
+    pub bytes: u64,
+    pub seconds: f64,
+}
+
+impl Addons {
+    /// Makes a feature ready for use.
+    pub fn install(
+        &self,
+        request: &InstallRequest,
+        observer: &dyn InstallObserver,
+    ) -> Result<Installed> {
+        let feature = Self::feature(&request.feature)?;
+        let addon = match &feature.support {
+            Support::Native => {
+                return Ok(Installed {
+                    feature: feature.name.to_owned(),
+                    state: "native",
+                    generation: None,
+                    bytes: 0,
+                    seconds: 0.0,
+                });
+            }
+            Support::Planned => {
+                let reason = "this version of Hermes does not support it yet";
+                return Err(AddonError::new(Code::Unsupported, reason).of(feature.name));
+            }
+            Support::Python(addon) => addon,
+        };
+        self.install_addon(feature, addon, request, observer)
+            .map_err(|error| error.of(feature.name))
+    }
+
+    fn install_addon(
+        &self,
+        feature: &Feature,
+        addon: &PythonAddon,
+        request: &InstallRequest,
+        observer: &dyn InstallObserver,
+    ) -> Result<Installed> {
+        let begun = Instant::now();
+        let closure = self.closure(feature.name, addon)?;
+        if !request.force
+            && let Ok(Some(store)) = self.existing_store()
+            && let Some(ready) = ready(&store, feature, &closure, request.python.as_deref())
+        {
+            return Ok(ready);
+        }
+        if let Some((code, reason, hint)) = self.settings.gate.refusal() {
+            return Err(AddonError::new(code, reason).hint(hint));
+        }
+        let store = self.usable_store()?;
+        let interpreter = Interpreter::find(&self.settings, request.python.as_deref())?;
+        let waiting = |holder: &crate::addons::LockHolder| {
+            observer.step(InstallStep::Waiting {
+                pid: holder.pid,
+                feature: holder.feature.clone(),
+            });
+        };
+        let cancel = request.cancel.as_deref();
+        let lock = self.lock(&store, feature.name, cancel, waiting)?;
+        // First of all: by it others know that the directory is a store.
+        if store.stamp().is_none() {
+            store.write_stamp(&interpreter.abi)?;
+        }
+        store.create_parts()?;
+        // Somebody else may have installed it while we waited.
+        if !request.force
+            && let Some(ready) = ready(&store, feature, &closure, request.python.as_deref())
+        {
+            return Ok(ready);
+        }
+        let attempt = Attempt {
+            addons: self,
+            store: &store,
+            feature,
+            addon,
+            closure: &closure,
+            interpreter: &interpreter,
+            request,
+            observer,
+            begun,
+        };
+        let outcome = attempt.run();
+        if let Err(error) = &outcome {
+            attempt.remember(error);
+        }
+        drop(lock);
+        outcome
+    }
+
+    /// The store, made if it is missing.
+    fn usable_store(&self) -> Result<Store> {
+        let made = Store::examine(&self.settings).and_then(|(store, _)| {
+            store.create()?;
+            Ok(store)
+        });
+        made.map_err(|error| {
+            if self.settings.is_managed && error.code == Code::StoreUnwritable {
+                let reason =
+                    "this installation is managed by a package manager and the store is read-only";
+                return AddonError::new(Code::Managed, reason)
+                    .hint("set HERMES_LAZY_INSTALL_TARGET to a directory that can be written");
+            }
+            error
+        })
+    }
+}
+
+/// The environment that is in service, if it is what an install would make.
+fn ready(
+    store: &Store,
+    feature: &Feature,
+    closure: &Closure,
+    python: Option<&Path>,
+) -> Option<Installed> {
+    let (index, _) = Index::load(store);
+    let stored = StoredFeature::find(store, feature.name, &index)?;
+    let wanted = python.unwrap_or(&stored.indexed.interpreter);
+    let fits = stored.indexed.lock_sha256 == closure.digest()
+        && Interpreter::probe(wanted).is_ok_and(|found| found.abi == stored.indexed.abi);
+    fits.then(|| Installed {
+        feature: feature.name.to_owned(),
+        state: "current",
+        generation: Some(stored.generation.name),
+        bytes: stored.indexed.bytes,
+        seconds: 0.0,
+    })
+}
+
+/// One attempt, under the lock of the store.
+struct Attempt<'a> {
+    addons: &'a Addons,
+    store: &'a Store,
+    feature: &'a Feature,
+    addon: &'a PythonAddon,
+    closure: &'a Closure,
+    interpreter: &'a Interpreter,
+    request: &'a InstallRequest,
+    observer: &'a dyn InstallObserver,
+    begun: Instant,
+}
+
+impl Attempt<'_> {
+    fn run(&self) -> Result<Installed> {
+        let failed = |error: hermes_fs::Error| AddonError::store(&self.store.root, &error);
+        let stages = self.store.path(STAGES);
+        Staging::sweep(&stages, "").map_err(failed)?;
+        self.empty_trash();
+        self.require_space()?;
+        let wanted = self
+            .closure
+            .packages_for(&self.interpreter.markers)
+            .map_err(|why| AddonError::new(Code::Broken, why))?;
+        let stage = Staging::begin(&stages, self.feature.name).map_err(failed)?;
+        self.furnish(stage.path()).map_err(failed)?;
+        let runner = Runner {
+            settings: &self.addons.settings,
+            stage: stage.path(),
+            deadline: self.begun + self.addons.settings.install_timeout,
+            cancel: self.request.cancel.as_ref(),
+        };
+        let tool = Tool::find(&runner, self.interpreter)?;
+        let site = stage.path().join(SITE);
+        self.observer.step(InstallStep::Installing {
+            tool: tool.name.to_owned(),
+            packages: wanted.len(),
+            site: site.clone(),
+        });
+        let origin = Origin {
+            mirror: self.request.mirror.clone(),
+            wheelhouse: self.request.wheelhouse.clone(),
+        };
+        let output = tool.install(&runner, self.interpreter, &origin)?;
+        if !output.status.success() {
+            let error = diagnosis::of_failure(&output, self.feature.specs);
+            return Err(self.with_report(error, &tool, &output));
+        }
+        self.observer.step(InstallStep::Checking);
+        inspection::inspect(&site, &wanted)
+            .map_err(|error| self.with_report(error, &tool, &output))?;
+        self.compile(&runner, &site)?;
+        self.import(&runner, &site)?;
+        for needless in ["tmp", "pipenv", "requirements.lock", "uv.toml"] {
+            hermes_fs::remove_tree(&stage.path().join(needless)).map_err(failed)?;
+        }
+        inspection::make_read_only(&site).map_err(failed)?;
+        let record = self.record(&site, &tool, wanted)?;
+        self.commit(stage, &record)
+    }
+
+    /// What the installer needs in the stage. The empty `uv.toml` keeps uv from looking for one in
+    /// the directories above.
+    fn furnish(&self, stage: &Path) -> hermes_fs::Result<()> {
+        let lock = self.closure.text().as_bytes();
+        hermes_fs::write_atomic(&stage.join("requirements.lock"), lock, 0o600)?;
+        hermes_fs::write_atomic(&stage.join("uv.toml"), b"", 0o600)?;
+        hermes_fs::create_dir(&stage.join("tmp"), 0o700)?;
+        hermes_fs::create_dir(&stage.join(SITE), 0o700)
+    }
+
+    fn empty_trash(&self) {
+        for entry in hermes_fs::read_dir(&self.store.path(TRASH)).unwrap_or_default() {
+            if let Err(error) = hermes_fs::remove_tree(&entry.path) {
+                tracing::warn!(%error, "something of the add-on store could not be removed");
+            }
+        }
+    }
+
+    fn require_space(&self) -> Result<()> {
+        let size = self.addon.size_mb << 20;
+        let needed = LEAST_FREE.max(2 * size);
+        if let Some(disk) = hermes_fs::disk_space(&self.store.root)
+            && disk.free < needed
+        {
+            let reason = format!(
+                "{} MB of free space are needed, {} MB are left",
+                needed >> 20,
+                disk.free >> 20
+            );
+            return Err(AddonError::new(Code::NoSpace, reason)
+                .hint("free some space; `hermes addons gc` removes what is no longer needed"));
+        }
+        let (index, _) = Index::load(self.store);
+        let others = index
+            .features
+            .iter()
+            .filter(|(name, _)| *name != self.feature.name);
+        let stored: u64 = others.map(|(_, feature)| feature.bytes).sum();
+        let most = self.addons.settings.max_store_bytes;
+        if stored + size > most {
+            let reason = format!(
+                "the store would hold {} MB, more than addons.max_store_mb ({}) allows",
+                (stored + size) >> 20,
+                most >> 20
+            );
+            return Err(AddonError::new(Code::NoSpace, reason)
+                .hint("remove an add-on that is not needed, or raise addons.max_store_mb"));
+        }
+        Ok(())
+    }
+
+    /// Compiles what can be compiled: workers find no place to write bytecode. Templates in some
+    /// packages are no valid code, so its verdict does not count.
+    fn compile(&self, runner: &Runner<'_>, site: &Path) -> Result<()> {
+        let args = [
+            "-I",
+            "-S",
+            "-m",
+            "compileall",
+            "-q",
+            "--invalidation-mode",
+            "unchecked-hash",
+        ];
+        let args = args.iter().map(Into::into).chain([site.into()]).collect();
+        let limit = self.addons.settings.install_timeout;
+        runner
+            .run(&self.interpreter.path, args, limit)
+            .map(drop)
+            .map_err(|error| runner.stopped(error))
+    }
+
+    /// Imports what the feature is about, once, as a worker would.
+    fn import(&self, runner: &Runner<'_>, site: &Path) -> Result<()> {
+        let args = ["-I", "-S", "-B", "-c", IMPORT].iter().map(Into::into);
+        let modules = self.addon.modules.iter().map(Into::into);
+        let args = args.chain([site.into()]).chain(modules).collect();
+        let output = runner
+            .run(&self.interpreter.path, args, PROBE_TIMEOUT)
+            .map_err(|error| runner.stopped(error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        let reason = format!(
+            "the packages were installed but cannot be imported: {}",
+            hermes_text::one_line(last.unwrap_or("Python gave no reason"), 300)
+        );
+        Err(AddonError::new(Code::ProbeFailed, reason)
+            .hint("nothing was put into service; try another interpreter with --python"))
+    }
+
+    fn record(&self, site: &Path, tool: &Tool, packages: Vec<(String, String)>) -> Result<Record> {
+        let entries = read_tree(site).map_err(|why| AddonError::new(Code::InstallerFailed, why))?;
+        let digest = self.closure.digest();
+        let short: String = digest.chars().take(8).collect();
+        let mut moment = jiff::Timestamp::now();
+        // Two installs of one closure within a second.
+        let generation = loop {
+            let name = format!("{}-{short}", moment.strftime("%Y%m%dT%H%M%SZ"));
+            let path = Generation::new(self.feature.name, &name).path(self.store);
+            match moment.checked_add(jiff::SignedDuration::from_secs(1)) {
+                Ok(next) if hermes_fs::exists_no_follow(&path) => moment = next,
+                _ => break name,
+            }
+        };
+        Ok(Record {
+            schema: 1,
+            feature: self.feature.name.to_owned(),
+            generation,
+            abi: self.interpreter.abi.clone(),
+            interpreter: self.interpreter.path.clone(),
+            installer: RecordedInstaller {
+                tool: tool.name.to_owned(),
+                version: tool.version.clone(),
+            },
+            lock_sha256: digest,
+            created_at: now(),
+            packages: packages
+                .into_iter()
+                .map(|(name, version)| RecordedPackage { name, version })
+                .collect(),
+            files: entries.len(),
+            bytes: entries.iter().map(|(_, _, size, _)| size).sum(),
+            tree_sha256: tree_digest(&entries),
+            entries,
+        })
+    }
+
+    /// Puts the stage into service. The index decides; what comes after is tidying.
+    fn commit(&self, stage: Staging, record: &Record) -> Result<Installed> {
+        let failed = |error: hermes_fs::Error| AddonError::store(&self.store.root, &error);
+        let json = serde_json::to_vec(record)
+            .map_err(|error| AddonError::new(Code::Broken, error.to_string()))?;
+        hermes_fs::write_atomic(&stage.path().join(RECORD), &json, 0o400).map_err(failed)?;
+        hermes_fs::touch(&stage.path().join(LEASE), 0o600).map_err(failed)?;
+        hermes_fs::sync_filesystem(stage.path()).map_err(failed)?;
+        let generation = Generation::new(self.feature.name, &record.generation);
+        let path = generation.path(self.store);
+        let root = hermes_fs::Directory::open(&self.store.root).map_err(failed)?;
+        let parent = generation.relative();
+        let parent = parent.parent().unwrap_or(Path::new(""));
+        root.create_directories(parent, 0o700).map_err(failed)?;
+        stage.publish(&path).map_err(failed)?;
+        let (mut index, state) = Index::load(self.store);
+        index
+            .features
+            .insert(self.feature.name.to_owned(), indexed(record));
+        index.interpreter = Some(IndexedInterpreter {
+            path: self.interpreter.path.clone(),
+            version: self.interpreter.version.clone(),
+            abi: self.interpreter.abi.clone(),
+        });
+        index.save(self.store, state)?;
+        self.store.wipe_other_abis(&self.interpreter.abi)?;
+        for old in self.store.generations(self.feature.name) {
+            if old != generation {
+                old.retire(self.store, false)?;
+            }
+        }
+        Ok(Installed {
+            feature: self.feature.name.to_owned(),
+            state: "installed",
+            generation: Some(record.generation.clone()),
+            bytes: record.bytes,
+            seconds: self.begun.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// Notes a failure in the index, for lists. The error itself is on its way to the user, so that
+    /// this one is not.
+    fn remember(&self, error: &AddonError) {
+        let (mut index, state) = Index::load(self.store);
+        let entry = index
+            .features
+            .entry(self.feature.name.to_owned())
+            .or_default();
+        let count = entry.failure.as_ref().map_or(0, |failure| failure.count);
+        entry.failure = Some(Failure {
+            code: error.code.name(),
+            message: error.reason.clone(),
+            at: now(),
+            count: count + 1,
+        });
+        if let Err(error) = index.save(self.store, state) {
+            tracing::warn!(%error, "a failed install could not be noted");
+        }
+    }
+
+    fn with_report(&self, mut error: AddonError, tool: &Tool, output: &Captured) -> AddonError {
+        let time = jiff::Timestamp::now()
+            .strftime("%Y%m%dT%H%M%SZ")
+            .to_string();
+        let home = &self.addons.settings.places.home;
+        let log = log::write(home, self.feature.name, &time, output);
+        error.installer = Some(Box::new(InstallerReport {
+            tool: tool.name.to_owned(),
+            version: tool.version.clone(),
+            exit: output.status.code(),
+            tail: diagnosis::tail(output),
+            log: log.map(|path| path.display().to_string()),
+        }));
+        error
+    }
+}
+
+fn now() -> String {
+    jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
+}

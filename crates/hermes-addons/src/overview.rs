@@ -1,0 +1,214 @@
+//! What there is, by looking at local files only: nothing is started and nothing is changed.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::addons::{Addons, holder};
+use crate::catalog::{FEATURES, Feature, Support};
+use crate::error::AddonError;
+use crate::store::{Index, Store, StoredFeature};
+
+/// What a feature is good for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Part of the program.
+    Native,
+    Absent,
+    Installing,
+    Installed,
+    /// Installed, while this build pins other versions.
+    Stale,
+    /// Installed, and of no use: files or the interpreter are gone.
+    Broken,
+    /// Not installed, and may not be.
+    Blocked,
+    Unsupported,
+    /// The last install failed.
+    Failed,
+}
+
+impl State {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Absent => "absent",
+            Self::Installing => "installing",
+            Self::Installed => "installed",
+            Self::Stale => "stale",
+            Self::Broken => "broken",
+            Self::Blocked => "blocked",
+            Self::Unsupported => "unsupported",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The store, the gate and all features.
+#[derive(Debug, Clone)]
+pub struct Overview {
+    pub store: StoreRow,
+    pub interpreter: Option<InterpreterRow>,
+    pub addons: Vec<AddonRow>,
+    /// Why the store cannot be used.
+    pub problem: Option<AddonError>,
+}
+
+/// The store as a whole.
+#[derive(Debug, Clone, Serialize)]
+pub struct StoreRow {
+    pub path: PathBuf,
+    pub abi: Option<String>,
+    pub bytes: u64,
+    pub free_bytes: Option<u64>,
+    /// Packages that the reference installed there.
+    pub legacy_packages: usize,
+}
+
+/// The interpreter of the last install.
+#[derive(Debug, Clone, Serialize)]
+pub struct InterpreterRow {
+    pub path: PathBuf,
+    pub version: String,
+    pub abi: String,
+}
+
+/// One feature.
+#[derive(Debug, Clone, Serialize)]
+pub struct AddonRow {
+    pub feature: &'static str,
+    pub kind: &'static str,
+    pub state: State,
+    pub specs: &'static [&'static str],
+    pub version: Option<String>,
+    pub bytes: u64,
+    pub generation: Option<String>,
+    pub failure: Option<FailureRow>,
+}
+
+/// The last failed install.
+#[derive(Debug, Clone, Serialize)]
+pub struct FailureRow {
+    pub code: String,
+    pub message: String,
+    pub at: String,
+    pub count: u32,
+}
+
+impl AddonRow {
+    /// Whether a person would expect it in a short list: something was done about it.
+    pub fn is_active(&self) -> bool {
+        match self.state {
+            State::Installing | State::Installed | State::Stale | State::Broken | State::Failed => {
+                true
+            }
+            State::Native | State::Absent | State::Blocked | State::Unsupported => false,
+        }
+    }
+}
+
+impl Addons {
+    /// What there is of one feature.
+    pub(crate) fn row(&self, feature: &'static Feature) -> AddonRow {
+        let store = self.existing_store().ok().flatten();
+        let index = store.as_ref().map(|store| Index::load(store).0);
+        let installing = store.as_ref().and_then(holder).map(|holder| holder.feature);
+        let index = index.unwrap_or_default();
+        self.row_of(feature, store.as_ref(), &index, installing.as_deref())
+    }
+
+    /// Looks at everything.
+    pub fn overview(&self) -> Overview {
+        let (store, problem) = match self.existing_store() {
+            Ok(store) => (store, None),
+            Err(error) => (None, Some(error)),
+        };
+        let index = store
+            .as_ref()
+            .map(|store| Index::load(store).0)
+            .unwrap_or_default();
+        let installing = store.as_ref().and_then(holder).map(|holder| holder.feature);
+        let addons: Vec<AddonRow> = FEATURES
+            .iter()
+            .map(|feature| self.row_of(feature, store.as_ref(), &index, installing.as_deref()))
+            .collect();
+        let legacy = |store: &Store| {
+            let names = store.legacy_names();
+            names
+                .iter()
+                .filter(|name| name.ends_with(".dist-info"))
+                .count()
+        };
+        let near = self.settings.store.ancestors().find(|path| path.is_dir());
+        Overview {
+            store: StoreRow {
+                path: self.settings.store.clone(),
+                abi: store.as_ref().and_then(Store::stamp),
+                bytes: addons.iter().map(|row| row.bytes).sum(),
+                free_bytes: near.and_then(hermes_fs::disk_space).map(|disk| disk.free),
+                legacy_packages: store.as_ref().map_or(0, legacy),
+            },
+            interpreter: index.interpreter.map(|found| InterpreterRow {
+                path: found.path,
+                version: found.version,
+                abi: found.abi,
+            }),
+            addons,
+            problem,
+        }
+    }
+
+    fn row_of(
+        &self,
+        feature: &'static Feature,
+        store: Option<&Store>,
+        index: &Index,
+        installing: Option<&str>,
+    ) -> AddonRow {
+        let stored = store.and_then(|store| StoredFeature::find(store, feature.name, index));
+        let entry = index.features.get(feature.name);
+        let failure = entry.and_then(|entry| entry.failure.as_ref());
+        let state = match &feature.support {
+            Support::Native => State::Native,
+            Support::Planned => State::Unsupported,
+            Support::Python(_) if installing == Some(feature.name) => State::Installing,
+            Support::Python(addon) => match &stored {
+                Some(stored) if !stored.indexed.interpreter.is_file() => State::Broken,
+                Some(stored) => {
+                    let closure = self.closure(feature.name, addon);
+                    let is_current =
+                        closure.is_ok_and(|closure| closure.digest() == stored.indexed.lock_sha256);
+                    if is_current {
+                        State::Installed
+                    } else {
+                        State::Stale
+                    }
+                }
+                None if entry.is_some_and(|entry| entry.current.is_some()) => State::Broken,
+                None if failure.is_some() => State::Failed,
+                None if self.settings.gate.refusal().is_some() => State::Blocked,
+                None => State::Absent,
+            },
+        };
+        AddonRow {
+            feature: feature.name,
+            kind: match feature.support {
+                Support::Native | Support::Planned => "native",
+                Support::Python(_) => "python",
+            },
+            state,
+            specs: feature.specs,
+            version: stored.as_ref().map(|stored| stored.indexed.version.clone()),
+            bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
+            generation: stored.map(|stored| stored.generation.name),
+            failure: failure.map(|failure| FailureRow {
+                code: failure.code.clone(),
+                message: failure.message.clone(),
+                at: failure.at.clone(),
+                count: failure.count,
+            }),
+        }
+    }
+}

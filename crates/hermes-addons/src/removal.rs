@@ -1,0 +1,56 @@
+//! Taking a feature out of service.
+
+use serde::Serialize;
+
+use crate::addons::Addons;
+use crate::error::{AddonError, Code, Result};
+use crate::store::Index;
+
+/// The outcome of a removal.
+#[derive(Debug, Clone, Serialize)]
+pub struct Removal {
+    pub feature: String,
+    /// Whether something was there.
+    pub removed: bool,
+    pub bytes: u64,
+}
+
+impl Addons {
+    /// Removes all environments of a feature, unless a process uses one.
+    pub fn remove(&self, name: &str, force: bool) -> Result<Removal> {
+        let feature = Self::feature(name)?;
+        let nothing = Removal {
+            feature: feature.name.to_owned(),
+            removed: false,
+            bytes: 0,
+        };
+        let of_feature = |error: AddonError| error.of(feature.name);
+        let Some(store) = self.existing_store().map_err(of_feature)? else {
+            return Ok(nothing);
+        };
+        if store.generations(name).is_empty() && !Index::load(&store).0.features.contains_key(name)
+        {
+            return Ok(nothing);
+        }
+        let _lock = self.lock(&store, name, None, |_| {}).map_err(of_feature)?;
+        store.create_parts().map_err(of_feature)?;
+        let generations = store.generations(name);
+        if !force && generations.iter().any(|one| one.is_in_use(&store)) {
+            let error = AddonError::new(Code::InUse, "a process uses it now");
+            return Err(error
+                .hint("end that process first, or remove it all the same with --force")
+                .of(feature.name));
+        }
+        let (mut index, state) = Index::load(&store);
+        let entry = index.features.remove(name);
+        index.save(&store, state).map_err(of_feature)?;
+        for generation in &generations {
+            generation.retire(&store, force).map_err(of_feature)?;
+        }
+        Ok(Removal {
+            removed: !generations.is_empty(),
+            bytes: entry.map_or(0, |entry| entry.bytes),
+            ..nothing
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! What of the settings and of the environment concerns add-ons, resolved once.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hermes_config::{Config, Environment, vars};
+
+use crate::gate::Gate;
+
+/// The directory of the store in a home; the reference's name.
+const STORE_NAME: &str = "lazy-packages";
+/// Where the container image keeps the program.
+const IMAGE_PREFIX: &str = "/opt/hermes";
+/// Seconds that an install may be allowed.
+const INSTALL_SECONDS: (i64, i64, i64) = (30, 300, 1800);
+/// Largest store that may be allowed, in megabytes.
+const STORE_MB: (i64, i64, i64) = (1, 4096, 1 << 30);
+
+/// Variables of the machine's account by which its programs reach the network and its package index.
+/// Nothing else of the environment reaches an installer.
+const OF_ACCOUNT: [&str; 15] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_INDEX_URL",
+    "PIP_CONFIG_FILE",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX_URL",
+];
+
+/// Where a process of Hermes is at home.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// `HERMES_HOME` of the profile.
+    pub home: PathBuf,
+    /// The home of the user.
+    pub user_home: PathBuf,
+    /// The directory of this program.
+    pub program_directory: Option<PathBuf>,
+}
+
+/// Resolved settings.
+#[derive(Debug, Clone)]
+pub struct AddonSettings {
+    pub(crate) places: Places,
+    pub(crate) store: PathBuf,
+    pub(crate) gate: Gate,
+    /// The interpreter that the settings name.
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) install_timeout: Duration,
+    pub(crate) max_store_bytes: u64,
+    /// Whether a package manager owns the installation.
+    pub(crate) is_managed: bool,
+    pub(crate) search_path: OsString,
+    pub(crate) of_account: Vec<(OsString, OsString)>,
+    /// Debug builds only: locks in place of those of the catalog.
+    pub(crate) test_locks: Option<PathBuf>,
+    /// What of the settings was put right, for people.
+    pub warnings: Vec<String>,
+}
+
+impl AddonSettings {
+    /// Reads nothing but what it is given.
+    pub fn resolve(config: &Config, env: &Environment, places: Places) -> Self {
+        let mut warnings = Vec::new();
+        let mut within = |key: &str, (least, default, most): (i64, i64, i64)| {
+            let given = config.int(key).unwrap_or(default);
+            let used = given.clamp(least, most);
+            if used != given {
+                warnings.push(format!("{key} is {given}; {used} is used instead"));
+            }
+            used.unsigned_abs()
+        };
+        let seconds = within("addons.install_timeout_seconds", INSTALL_SECONDS);
+        let megabytes = within("addons.max_store_mb", STORE_MB);
+        let target = target(env);
+        let python = config.text("addons.python").trim();
+        let of_account = OF_ACCOUNT.iter().filter_map(|name| {
+            let value = env.lookup(name).filter(|value| !value.is_empty())?;
+            Some((OsString::from(name), OsString::from(value)))
+        });
+        Self {
+            gate: Gate::resolve(config, env, target.is_some()),
+            store: target.unwrap_or_else(|| places.home.join(STORE_NAME)),
+            python: (!python.is_empty()).then(|| PathBuf::from(python)),
+            install_timeout: Duration::from_secs(seconds),
+            max_store_bytes: megabytes << 20,
+            is_managed: env.is_set(&vars::HERMES_MANAGED),
+            search_path: env.os(&vars::PATH).map(OsStr::to_owned).unwrap_or_default(),
+            of_account: of_account.collect(),
+            test_locks: test_locks(env),
+            places,
+            warnings,
+        }
+    }
+
+    /// Whether installing is allowed.
+    pub fn gate(&self) -> Gate {
+        self.gate
+    }
+
+    /// Directories in which the store must not lie: the program's own.
+    pub(crate) fn program_roots(&self) -> impl Iterator<Item = &Path> {
+        let own = self.places.program_directory.as_deref();
+        own.into_iter().chain([Path::new(IMAGE_PREFIX)])
+    }
+}
+
+/// The target outside of the home; blank means none.
+fn target(env: &Environment) -> Option<PathBuf> {
+    let raw = env.os(&vars::HERMES_LAZY_INSTALL_TARGET)?;
+    match raw.to_str().map(str::trim) {
+        Some("") => None,
+        Some(text) => Some(PathBuf::from(text)),
+        None => Some(PathBuf::from(raw)),
+    }
+}
+
+fn test_locks(env: &Environment) -> Option<PathBuf> {
+    let given = env.os(&vars::HERMES_TEST_ADDON_LOCKS);
+    given.filter(|_| cfg!(debug_assertions)).map(PathBuf::from)
+}

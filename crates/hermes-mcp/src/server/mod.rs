@@ -1,0 +1,12 @@
+//! One server through its life.
+
+mod breaker;
+mod connection;
+mod handler;
+mod keeper;
+mod lifecycle;
+mod open;
+mod request;
+
+pub(crate) use lifecycle::Server;
+pub use lifecycle::{ServerState, ServerStatus};

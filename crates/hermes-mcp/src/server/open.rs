@@ -1,0 +1,173 @@
+//! Opening a connection, and the first questions on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{PaginatedRequestParams, ServerCapabilities, Tool};
+use rmcp::service::{ClientInitializeError, Peer, RunningService};
+use rmcp::{RoleClient, ServiceError, serve_client};
+use tokio::time::timeout;
+
+use super::handler::Handler;
+use super::request::failure;
+use crate::catalog::Catalog;
+use crate::config::{RemoteConfig, ServerConfig, Transport};
+use crate::error::Error;
+use crate::fault::Fault;
+use crate::host::ServerHost;
+use crate::remote;
+use crate::stdio;
+use crate::stdio::ServerProcess;
+
+/// Pages of a list that are read.
+const MAX_PAGES: usize = 50;
+
+pub(super) type Service = RunningService<RoleClient, Handler>;
+
+/// A connection as it was opened.
+pub(super) struct Opened {
+    pub(super) service: Service,
+    pub(super) process: Option<ServerProcess>,
+    pub(super) fault: Fault,
+}
+
+impl Opened {
+    /// Closes the connection and ends the process.
+    pub(super) async fn close(mut self) {
+        // Whether the other side was still there to be told makes no difference.
+        drop(
+            self.service
+                .close_with_timeout(Duration::from_secs(1))
+                .await,
+        );
+        if let Some(process) = self.process {
+            process.end().await;
+        }
+    }
+}
+
+/// Connects, once.
+pub(super) async fn open(
+    config: &ServerConfig,
+    host: &Arc<dyn ServerHost>,
+) -> Result<Opened, Error> {
+    let handler = Handler::default();
+    match &config.transport {
+        Transport::Stdio(stdio) => {
+            let started = stdio::start(&config.name, stdio, host.as_ref())?;
+            let fault = started.transport.fault();
+            let serving = serve_client(handler, started.transport);
+            let process = started.process;
+            let error = match timeout(config.connect_timeout, serving).await {
+                Ok(Ok(service)) => {
+                    return Ok(Opened {
+                        service,
+                        process: Some(process),
+                        fault,
+                    });
+                }
+                Ok(Err(error)) => match (fault.get(), process.ended().await) {
+                    (Some(fault), _) => Error::NotMcp(fault),
+                    (None, Some(ended)) => ended,
+                    (None, None) => not_initialised(&error, &Fault::default()),
+                },
+                Err(_) => Error::NoAnswer(config.connect_timeout),
+            };
+            process.end().await;
+            Err(error)
+        }
+        Transport::Remote(remote) => {
+            let opening = open_remote(config, remote, handler, host);
+            match timeout(config.connect_timeout, opening).await {
+                Ok(opened) => opened,
+                Err(_) => Err(Error::NoAnswer(config.connect_timeout)),
+            }
+        }
+    }
+}
+
+async fn open_remote(
+    config: &ServerConfig,
+    remote: &RemoteConfig,
+    handler: Handler,
+    host: &Arc<dyn ServerHost>,
+) -> Result<Opened, Error> {
+    let tokens = host.tokens(config);
+    let client = remote::client(remote, host.as_ref())?;
+    let fault = Fault::default();
+    let service = if remote.is_sse {
+        let transport = remote::sse(remote, client, tokens, fault.clone()).await?;
+        serve_client(handler, transport).await
+    } else {
+        let transport = remote::streamable(remote, client, tokens, fault.clone())?;
+        serve_client(handler, transport).await
+    };
+    match service {
+        Ok(service) => Ok(Opened {
+            service,
+            process: None,
+            fault,
+        }),
+        Err(error) => Err(not_initialised(&error, &fault)),
+    }
+}
+
+fn not_initialised(error: &ClientInitializeError, fault: &Fault) -> Error {
+    if error.is_authorization_required() {
+        return Error::NeedsLogin {
+            reason: fault.get().unwrap_or_default(),
+        };
+    }
+    match error {
+        ClientInitializeError::JsonRpcError(error) => Error::NotMcp(error.message.to_string()),
+        ClientInitializeError::TransportError { error, .. } => {
+            Error::Unreachable(crate::remote::cause(error.error.as_ref()))
+        }
+        ClientInitializeError::ConnectionClosed(_) => {
+            Error::Unreachable("the connection was closed".to_owned())
+        }
+        other => Error::NotMcp(hermes_text::one_line(&other.to_string(), 300)),
+    }
+}
+
+/// What the server offers.
+pub(super) async fn catalog(
+    config: &ServerConfig,
+    peer: &Peer<RoleClient>,
+) -> Result<Catalog, Error> {
+    let capabilities = peer
+        .peer_info()
+        .map_or_else(ServerCapabilities::default, |info| {
+            info.capabilities.clone()
+        });
+    // Servers older than the protocol's capabilities have tools and do not say so.
+    let listing = timeout(config.connect_timeout, all_tools(&config.name, peer));
+    let Ok(listed) = listing.await else {
+        return Err(Error::NoAnswer(config.connect_timeout));
+    };
+    let tools = match listed {
+        Ok(tools) => tools,
+        Err(ServiceError::McpError(_)) if capabilities.tools.is_none() => Vec::new(),
+        Err(error) => return Err(failure(error)),
+    };
+    Ok(Catalog::of(&config.name, tools, &capabilities))
+}
+
+async fn all_tools(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ServiceError> {
+    let mut tools = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let page = PaginatedRequestParams::default().with_cursor(cursor);
+        let listed = peer.list_tools(Some(page)).await?;
+        tools.extend(listed.tools);
+        cursor = listed.next_cursor.filter(|cursor| !cursor.is_empty());
+        if cursor.is_none() {
+            return Ok(tools);
+        }
+    }
+    tracing::warn!(
+        server,
+        "an MCP server has more than {MAX_PAGES} pages of tools"
+    );
+    Ok(tools)
+}

@@ -1,0 +1,6 @@
+//! Tools of MCP servers.
+
+mod blobs;
+mod tool;
+
+pub use tool::McpTool;

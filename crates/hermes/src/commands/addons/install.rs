@@ -1,0 +1,174 @@
+//! `hermes addons install`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hermes_addons::{AddonError, Addons, Feature, Gate, InstallRequest, Installed};
+use serde_json::json;
+
+use super::progress::Progress;
+use super::{addons, error_json};
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::signal_watch::interruptible;
+use crate::ui::{counted, human_size};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The features
+    #[arg(required = true, value_name = "FEATURE")]
+    features: Vec<String>,
+    /// Install again what is there already
+    #[arg(long)]
+    force: bool,
+    /// Install nothing; say what would be installed
+    #[arg(long)]
+    dry_run: bool,
+    /// Interpreter to install for
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Package index to fetch from instead of this machine's
+    #[arg(long, value_name = "URL")]
+    mirror: Option<String>,
+    /// Directory of wheels to install from instead of any package index
+    #[arg(long, value_name = "DIR", conflicts_with = "mirror")]
+    wheelhouse: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let wheelhouse = wheelhouse(args)?;
+    let python = args
+        .python
+        .as_deref()
+        .map(std::path::absolute)
+        .transpose()?;
+    if let Some(mirror) = &args.mirror
+        && !mirror.starts_with("https://")
+    {
+        return Err(CommandError::usage(
+            "--mirror takes an address that begins with https://",
+        ));
+    }
+    let addons = addons(context)?;
+    if args.dry_run {
+        return dry_run(args, context, &addons);
+    }
+    let is_addon = |name: &String| Feature::named(name).and_then(Feature::addon).is_some();
+    if addons.settings().gate() == Gate::Open && args.features.iter().any(is_addon) {
+        context.ensure_home()?;
+        context.start_logging();
+    }
+    let (mut installed, mut failures) = (Vec::new(), Vec::new());
+    for feature in &args.features {
+        let outcome = interruptible(|interrupt| {
+            Progress::shown(context, feature, |progress| {
+                let request = InstallRequest {
+                    feature: feature.clone(),
+                    force: args.force,
+                    python: python.clone(),
+                    mirror: args.mirror.clone(),
+                    wheelhouse: wheelhouse.clone(),
+                    cancel: Some(Arc::clone(interrupt)),
+                };
+                addons.install(&request, progress)
+            })
+        })??;
+        match outcome {
+            Ok(done) => {
+                if !args.json {
+                    context.line(sentence(&done))?;
+                }
+                installed.push(done);
+            }
+            Err(error) => {
+                tracing::warn!(code = error.code.name(), "{error}");
+                failures.push(error);
+            }
+        }
+    }
+    if args.json {
+        let failed: Vec<_> = failures.iter().map(error_json).collect();
+        context.json(&json!({ "installed": installed, "failed": failed }))?;
+    }
+    finish(context, failures, args.json)
+}
+
+/// All failures are told; the first decides the exit code.
+fn finish(context: &Context, failures: Vec<AddonError>, told: bool) -> Result<ExitCode> {
+    let mut failures = failures.into_iter().map(CommandError::from);
+    let Some(first) = failures.next() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    if told {
+        return Err(first.reported());
+    }
+    let mut rest = failures.peekable();
+    if rest.peek().is_none() {
+        return Err(first);
+    }
+    for error in std::iter::once(&first).chain(rest.collect::<Vec<_>>().iter()) {
+        context.printer.err(&error.report().unwrap_or_default())?;
+    }
+    Err(first.reported())
+}
+
+fn sentence(done: &Installed) -> String {
+    match done.state {
+        "native" => format!("✓ {} needs no add-on: it is part of Hermes", done.feature),
+        "current" => format!("✓ {} is installed already", done.feature),
+        _ => format!(
+            "✓ {} is installed: {} in {:.1} s",
+            done.feature,
+            human_size(done.bytes),
+            done.seconds
+        ),
+    }
+}
+
+/// The directory, which must be there: an installer would only say that it found nothing.
+fn wheelhouse(args: &Args) -> Result<Option<PathBuf>> {
+    let Some(given) = &args.wheelhouse else {
+        return Ok(None);
+    };
+    let path = std::path::absolute(given)?;
+    if path.is_dir() {
+        return Ok(Some(path));
+    }
+    Err(CommandError::user(format!(
+        "there is no directory {}",
+        given.display()
+    )))
+}
+
+fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> {
+    let mut plans = Vec::new();
+    for feature in &args.features {
+        let details = super::succeeded(context, addons.details(feature), args.json)?;
+        if !args.json {
+            let refusal = addons.settings().gate().refusal();
+            let line = match (details.closure.len(), refusal) {
+                (0, _) => format!(
+                    "{feature}: nothing to install ({})",
+                    details.row.state.name()
+                ),
+                (_, Some((_, reason, _))) => format!("{feature}: would be refused, {reason}"),
+                (count, None) => format!(
+                    "{feature}: would install {}, about {} MB ({} now)",
+                    counted(count, "locked package"),
+                    details.size_mb,
+                    details.row.state.name()
+                ),
+            };
+            context.line(line)?;
+        }
+        plans.push(details);
+    }
+    if args.json {
+        context.json(&json!({ "would_install": plans }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,91 @@
+//! `hermes addons`: optional backends in environments of their own.
+
+mod check;
+mod gc;
+mod install;
+mod list;
+mod progress;
+mod python;
+mod remove;
+mod show;
+mod verify;
+
+use std::process::ExitCode;
+
+use hermes_addons::{AddonError, Addons};
+use serde_json::{Value, json};
+
+use super::exit;
+use crate::addon_access::addons_of;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+verbs! { Context;
+    /// List optional backends and whether they are installed
+    List(list::Args) => list::run,
+    /// Show everything about one feature
+    [visible_alias("info")]
+    Show(show::Args) => show::run,
+    /// Install features
+    Install(install::Args) => install::run,
+    /// Remove features
+    Remove(remove::Args) => remove::run,
+    /// Compare installed features with what was recorded when they were installed
+    Verify(verify::Args) => verify::run,
+    /// Remove old versions and what interrupted installs left behind
+    Gc(gc::Args) => gc::run,
+    /// Check the store, the interpreter and what is installed
+    Doctor(check::Args) => check::run,
+    /// Run a script with the interpreter and the packages of a feature
+    Python(python::Args) => python::run,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Some(verb) => verb.run(context),
+        None => exit(list::run(&list::Args::default(), context)),
+    }
+}
+
+/// The add-ons of the profile in use. Says which settings were put right.
+fn addons(context: &Context) -> Result<Addons> {
+    let addons = addons_of(context);
+    for warning in &addons.settings().warnings {
+        context.warn(warning)?;
+    }
+    Ok(addons)
+}
+
+/// An error for programs.
+fn error_json(error: &AddonError) -> Value {
+    json!({
+        "code": error.code.name(),
+        "message": error.to_string(),
+        "feature": error.feature,
+        "hint": error.hint,
+        "installer": error.installer,
+    })
+}
+
+/// The end of a command that failed as a whole: for programs as JSON, too.
+fn failed(context: &Context, error: AddonError, as_json: bool) -> Result<CommandError> {
+    if !as_json {
+        return Ok(error.into());
+    }
+    context.json(&json!({ "error": error_json(&error) }))?;
+    Ok(CommandError::from(error).reported())
+}
+
+/// The value, or the end of the command.
+fn succeeded<T>(context: &Context, result: hermes_addons::Result<T>, as_json: bool) -> Result<T> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(error) => Err(failed(context, error, as_json)?),
+    }
+}

@@ -1,0 +1,153 @@
+//! Add-ons: whether the store can be used, and what is in it.
+
+use hermes_addons::{Addons, Gate, Overview, State, VerifyMode};
+
+use super::row::Report;
+use crate::addon_access::addons_of;
+use crate::context::Context;
+use crate::ui::{counted, human_size};
+
+/// Without add-ons and with nothing in the way of them there is no row. Looks at files only.
+pub(super) fn check(context: &Context, report: &mut Report) {
+    let addons = addons_of(context);
+    let overview = addons.overview();
+    let is_active = overview
+        .addons
+        .iter()
+        .any(hermes_addons::AddonRow::is_active);
+    report.section = "Add-ons";
+    if is_active || overview.problem.is_some() {
+        store(context, &overview, report);
+        features(&overview, report);
+    }
+}
+
+/// Everything, with a look at the interpreter and at sizes and modes of all files.
+pub(super) fn check_closely(context: &Context, report: &mut Report) {
+    let addons = addons_of(context);
+    let overview = addons.overview();
+    report.section = "Add-ons";
+    for warning in &addons.settings().warnings {
+        report.warning("addon_settings", warning.clone());
+    }
+    gate(&addons, report);
+    store(context, &overview, report);
+    interpreter(&addons, report);
+    features(&overview, report);
+    damage(&addons, report);
+    leftovers(&addons, report);
+}
+
+fn gate(addons: &Addons, report: &mut Report) {
+    match (addons.settings().gate(), addons.settings().gate().refusal()) {
+        (Gate::Open, _) | (_, None) => report.ok("addon_gate", "installing is allowed"),
+        (Gate::ClosedByConfig | Gate::ClosedByEnvironment, Some((_, reason, hint))) => {
+            report.warning("addon_gate", reason).hint(hint);
+        }
+    }
+}
+
+fn store(context: &Context, overview: &Overview, report: &mut Report) {
+    let path = context.display(&overview.store.path);
+    if let Some(problem) = &overview.problem {
+        report
+            .problem("addon_store", problem.to_string())
+            .hints(problem.hint.clone());
+        return;
+    }
+    let free = overview
+        .store
+        .free_bytes
+        .map_or_else(String::new, |free| format!(", {} free", human_size(free)));
+    let built = overview
+        .store
+        .abi
+        .as_deref()
+        .unwrap_or("no interpreter yet");
+    report.ok(
+        "addon_store",
+        format!(
+            "store: {path}, {}{free}, for {built}",
+            human_size(overview.store.bytes)
+        ),
+    );
+    let legacy = overview.store.legacy_packages;
+    if legacy > 0 {
+        let text = format!(
+            "{} of the Python runtime in the store, not used here",
+            counted(legacy, "package")
+        );
+        report
+            .warning("addon_legacy", text)
+            .hint("to remove them, run: hermes addons gc --legacy");
+    }
+}
+
+fn interpreter(addons: &Addons, report: &mut Report) {
+    match addons.interpreter() {
+        Ok(found) => report.ok(
+            "addon_python",
+            format!("Python {}: {}", found.version, found.path.display()),
+        ),
+        Err(error) => {
+            report
+                .warning("addon_python", error.reason.clone())
+                .hints(error.hint);
+        }
+    }
+}
+
+fn features(overview: &Overview, report: &mut Report) {
+    for row in overview.addons.iter().filter(|row| row.is_active()) {
+        let name = row.feature;
+        let again = format!("run: hermes addons install {name}");
+        match row.state {
+            State::Installed | State::Installing => {
+                let version = row.version.as_deref().unwrap_or_default();
+                let text = format!("{name} {version} ({})", row.state.name());
+                report.ok("addon", text);
+            }
+            State::Stale => {
+                let text = format!("{name} is in use in another version than this build pins");
+                report.warning("addon", text).hint(again);
+            }
+            State::Broken => {
+                let text = format!("{name} cannot be used: its files or its interpreter are gone");
+                report.problem("addon", text).hint(again);
+            }
+            State::Failed => {
+                let why = row.failure.as_ref().map(|failure| failure.message.as_str());
+                let text = format!("{name} could not be installed: {}", why.unwrap_or_default());
+                report.warning("addon", text).hint(again);
+            }
+            State::Native | State::Absent | State::Blocked | State::Unsupported => {}
+        }
+    }
+}
+
+fn damage(addons: &Addons, report: &mut Report) {
+    let Ok(found) = addons.verify(&[], VerifyMode::Fast) else {
+        // Said of the store already.
+        return;
+    };
+    for one in found.iter().filter(|one| !one.ok) {
+        report
+            .problem("addon_files", format!("{} is damaged", one.feature))
+            .hint(format!(
+                "run: hermes addons verify --repair {}",
+                one.feature
+            ));
+    }
+}
+
+fn leftovers(addons: &Addons, report: &mut Report) {
+    let Ok(collected) = addons.collect(true, false) else {
+        return;
+    };
+    if !collected.removed.is_empty() {
+        let text = format!("{} no longer needed", human_size(collected.bytes));
+        report
+            .warning("addon_leftovers", text)
+            .hint("run: hermes addons gc");
+    }
+}

@@ -1,0 +1,50 @@
+//! No server outlives its conversation.
+
+use std::process::{Command, Stdio};
+
+use hermes_testkit::eventually;
+
+use crate::{Desk, processes_with, wait_for_none};
+
+const ONE_CALL: &str = "turns:\n  - match: {step: 1}\n    \
+     calls: [{tool: mcp__srv__echo, arguments: {text: a}}]\n  - match: {tool: mcp__srv__echo}\n    text: done\n";
+const LONG_CALL: &str = "turns:\n  - match: {step: 1}\n    \
+     calls: [{tool: mcp__srv__sleep, arguments: {seconds: 600}}]\n  - text: done\n";
+
+// check 26
+#[test]
+fn nothing_is_left_after_a_conversation() {
+    for mode in ["ends-well", "deaf", "grandchild"] {
+        let desk = Desk::new(&[mode, "ends-1"], "");
+        desk.chat(ONE_CALL).succeeds().prints_part("done");
+        wait_for_none("ends-1");
+    }
+}
+
+#[test]
+fn nothing_is_left_after_hermes_was_killed() {
+    for mode in ["killed-well", "deaf", "grandchild"] {
+        let desk = Desk::new(&[mode, "ends-2"], "");
+        desk.home.put("script.yaml", LONG_CALL);
+        let mut hermes = Command::new(desk.home.program())
+            .args(["chat", "-Q", "-q", "go"])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", desk.home.user_home())
+            .env("HERMES_HOME", desk.home.root())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        eventually("the call is under way", || {
+            let log = "logs/mcp-stderr.log";
+            desk.home.has(log) && desk.home.read(log).contains("sleeping")
+        });
+        let wanted = if mode == "grandchild" { 2 } else { 1 };
+        assert!(processes_with("ends-2").len() >= wanted, "{mode}");
+        hermes.kill().unwrap();
+        hermes.wait().unwrap();
+        wait_for_none("ends-2");
+    }
+}
