@@ -136,6 +136,8 @@ pub enum Job {
     Fork(usize),
     /// Goes on with the goal of the session, if it is still pursued.
     FollowGoal,
+    /// Pauses the goal of the session: the person interrupted when the next turn was already decided.
+    PauseGoal,
     /// The end of the conversation.
     Quit,
 }

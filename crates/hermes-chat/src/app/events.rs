@@ -275,6 +275,10 @@ impl App {
             });
         }
         self.last_ctrl_c = None;
+        if turn.is_interrupted && end.next.is_some() {
+            // The key came after the goal was judged: what was decided then no longer holds.
+            self.exchange.submit(Job::PauseGoal);
+        }
         if self.is_leaving {
             self.exchange.submit(Job::Quit);
         } else if turn.is_interrupted {

@@ -102,6 +102,14 @@ impl Conversation {
         self.goal_goes_on(goal, notice, is_preempted)
     }
 
+    /// Pauses the goal because the person interrupted. `None` without an active goal.
+    pub fn interrupt_goal(&mut self) -> Result<Option<GoalNews>> {
+        match self.goal()?.filter(StandingGoal::is_active) {
+            Some(mut goal) => self.pause_goal(&mut goal, "it was interrupted"),
+            None => Ok(None),
+        }
+    }
+
     /// Goes on with a goal now, or when what it waits for has happened. `None` without an active goal.
     pub fn resume_goal(&mut self, is_preempted: &dyn Fn() -> bool) -> Result<Option<GoalNews>> {
         let Some(goal) = self.goal()?.filter(StandingGoal::is_active) else {

@@ -1,7 +1,9 @@
 //! `/goal`: turns follow one another until a judge finds the goal reached.
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{ModelServer, OnScreen, ProgramOutput, ReceivedRequest, ScriptedAnswer};
+use hermes_testkit::{
+    ModelServer, OnScreen, ProgramOutput, ReceivedRequest, ScriptedAnswer, eventually,
+};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -39,13 +41,14 @@ fn typed(world: &World, lines: &str) -> ProgramOutput {
 fn turns(world: &World) -> Vec<String> {
     let questions = world.server.questions();
     let turns = questions.iter().filter(|one| !asks_the_judge(one));
-    turns
-        .map(|question| {
-            let said = messages(&question.body);
-            let last = said.iter().rev().find(|one| one["role"] == "user").unwrap();
-            last["content"].as_str().unwrap().to_owned()
-        })
-        .collect()
+    turns.map(last_message).collect()
+}
+
+/// What the person, or the goal in the person's place, said last.
+fn last_message(question: &ReceivedRequest) -> String {
+    let said = messages(&question.body);
+    let last = said.iter().rev().find(|one| one["role"] == "user").unwrap();
+    last["content"].as_str().unwrap().to_owned()
 }
 
 /// The goal as it is stored.
@@ -204,15 +207,15 @@ fn started(world: &World) -> OnScreen {
 
 #[test]
 fn message_of_the_person_comes_before_the_next_turn_and_ctrl_c_pauses() {
-    // The second turn of the goal never ends by itself.
+    // The turns that the goal begins never end by themselves.
     let server = ModelServer::start_with(move |question| {
         if asks_the_judge(question) {
             return verdict("continue", "more to do");
         }
-        let text = serde_json::to_string(&question.body["messages"]).unwrap();
-        if text.contains("my own message") {
+        let message = last_message(question);
+        if message.contains("my own message") {
             ScriptedAnswer::text("answered yours")
-        } else if text.contains("standing goal goes on") {
+        } else if message.contains("standing goal goes on") {
             ScriptedAnswer::pieces(&["slow ", "work ", "end"])
                 .slowly(std::time::Duration::from_secs(30))
         } else {
@@ -232,6 +235,26 @@ fn message_of_the_person_comes_before_the_next_turn_and_ctrl_c_pauses() {
     screen.press("\u{3}");
     screen.wait_for("The goal is paused: it was interrupted");
     assert_eq!(stored(&world)["status"], "paused");
+}
+
+/// Turns that end at once: the key comes in the middle of one, while the judge is asked, or after its
+/// verdict, when the next turn is already decided.
+#[test]
+fn ctrl_c_at_any_moment_pauses_the_goal() {
+    let more = "goals: {max_turns: 100000}\n";
+    let world = world(vec![verdict("continue", "more to do")], more);
+    let mut screen = started(&world);
+    screen.press("/goal Port it\r");
+    for round in 1..=12 {
+        let asked = world.server.questions().len();
+        world.server.wait_for_questions(asked + 1 + round % 3);
+        screen.press("\u{3}");
+        eventually("the goal is paused", || {
+            stored(&world)["status"] == "paused"
+        });
+        screen.wait_for("The goal is paused: it was interrupted");
+        screen.press("/goal resume\r");
+    }
 }
 
 #[test]

@@ -211,6 +211,12 @@ impl Interface<'_> {
                     self.follow_goal(chat);
                     Then::GoOn
                 }
+                Job::PauseGoal => {
+                    if let (Some(notice), _) = told(self.open.conversation.interrupt_goal()) {
+                        chat.notice(notice);
+                    }
+                    Then::GoOn
+                }
                 Job::Quit => Then::Leave,
             };
             match then {

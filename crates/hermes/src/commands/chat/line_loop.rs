@@ -157,16 +157,14 @@ impl Loop<'_> {
         if interrupted && !self.is_person {
             return Ok(Then::Leave { delete: false });
         }
-        match self.after_interruption() {
-            Then::GoOn => self.pursue(news),
-            end => Ok(end),
-        }
+        self.pursue(news)
     }
 
-    /// Tells what became of the goal, and takes the turn that follows.
+    /// Tells what became of the goal, and takes the turn that follows. An interrupt that came after the
+    /// goal was judged is not cleared before that turn: it ends it, and pauses the goal.
     fn pursue(&mut self, news: hermes_runtime::Result<Option<GoalNews>>) -> Result<Then> {
         let Some(news) = news? else {
-            return Ok(Then::GoOn);
+            return Ok(self.after_interruption());
         };
         self.context.note(visible(&news.notice))?;
         match news.next {
