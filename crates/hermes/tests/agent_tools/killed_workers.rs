@@ -331,9 +331,15 @@ impl Floor {
     }
 }
 
+/// Whether any thread is left. The first one may be a zombie already while another is still in the
+/// middle of writing: until that has ended, its last transaction is on the disk but not yet seen.
 fn is_alive(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
-    let state = stat
+    let process = format!("/proc/{}", pid.as_raw_pid());
+    let threads = std::fs::read_dir(format!("{process}/task"));
+    if threads.is_ok_and(|threads| threads.count() > 1) {
+        return true;
+    }
+    let state = std::fs::read_to_string(format!("{process}/stat"))
         .ok()
         .and_then(|stat| stat.rsplit_once(')')?.1.trim_start().chars().next());
     state.is_some_and(|state| state != 'Z' && state != 'X')

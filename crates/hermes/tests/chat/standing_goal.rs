@@ -1,9 +1,7 @@
 //! `/goal`: turns follow one another until a judge finds the goal reached.
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{
-    ModelServer, OnScreen, ProgramOutput, ReceivedRequest, ScriptedAnswer, eventually,
-};
+use hermes_testkit::{ModelServer, OnScreen, ProgramOutput, ReceivedRequest, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -243,16 +241,21 @@ fn message_of_the_person_comes_before_the_next_turn_and_ctrl_c_pauses() {
 fn ctrl_c_at_any_moment_pauses_the_goal() {
     let more = "goals: {max_turns: 100000}\n";
     let world = world(vec![verdict("continue", "more to do")], more);
-    let mut screen = started(&world);
+    // Long enough that nothing of it scrolls away.
+    let mut screen = world.hermes(&["chat"]).start_on_screen(1_000, 80);
+    screen.wait_for("test-model");
     screen.press("/goal Port it\r");
-    for round in 1..=12 {
+    for round in 1..=8 {
         let asked = world.server.questions().len();
-        world.server.wait_for_questions(asked + 1 + round % 3);
-        screen.press("\u{3}");
-        eventually("the goal is paused", || {
-            stored(&world)["status"] == "paused"
+        screen.wait_until("the goal goes on", |_| {
+            world.server.questions().len() > asked + round % 3
         });
-        screen.wait_for("The goal is paused: it was interrupted");
+        screen.press("\u{3}");
+        let notice = "The goal is paused: it was interrupted";
+        screen.wait_until("the goal is paused once more", |shown| {
+            shown.matches(notice).count() == round
+        });
+        assert_eq!(stored(&world)["status"], "paused");
         screen.press("/goal resume\r");
     }
 }
