@@ -14,6 +14,8 @@ mod damage;
 mod scripts;
 mod watching;
 
+use std::path::PathBuf;
+
 use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
 use serde_json::{Value, json};
 
@@ -108,7 +110,10 @@ impl CronDesk {
         let Ok(entries) = std::fs::read_dir(self.home.path(&format!("cron/output/{id}"))) else {
             return Vec::new();
         };
-        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        // One that is being written has another name until it is whole.
+        let is_whole = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
+        let mut paths: Vec<_> = paths.filter(is_whole).collect();
         paths.sort();
         paths
             .iter()
