@@ -1,6 +1,8 @@
 //! What is never snapshotted: the patterns that the reference writes into its store, and the names
 //! that count whatever a project's own `.gitignore` says.
 
+use std::path::Path;
+
 /// `info/exclude` of the store.
 pub(crate) const PATTERNS: &[&str] = &[
     "node_modules/",
@@ -59,6 +61,15 @@ pub(crate) const PATTERNS: &[&str] = &[
 /// brought back byte for byte.
 pub(crate) const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
 
+/// What git is told not to add besides: a `.gitignore` can bring back what `info/exclude` leaves out, and
+/// nobody has looked into those directories for secrets and for repositories.
+pub(crate) fn excluded_directories() -> impl Iterator<Item = String> {
+    let names = PATTERNS
+        .iter()
+        .filter_map(|pattern| pattern.strip_suffix('/'));
+    names.map(|name| format!(":(exclude,glob)**/{name}/**"))
+}
+
 /// Whether a directory of this name is left out with everything in it.
 pub(crate) fn is_excluded_directory(name: &str) -> bool {
     PATTERNS
@@ -70,6 +81,14 @@ pub(crate) fn is_excluded_directory(name: &str) -> bool {
 /// out, so these are left out by name.
 pub(crate) fn is_secret(name: &str) -> bool {
     name == ".env" || name.starts_with(".env.")
+}
+
+/// Whether a file is left out by its own name or that of a directory above it.
+pub(crate) fn is_never_saved(path: &Path) -> bool {
+    let above = path.parent().into_iter().flat_map(Path::components);
+    let mut above = above.map(|part| part.as_os_str().to_string_lossy());
+    let name = path.file_name().unwrap_or_default();
+    is_secret(&name.to_string_lossy()) || above.any(|name| is_excluded_directory(&name))
 }
 
 #[cfg(test)]

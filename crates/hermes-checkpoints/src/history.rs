@@ -81,8 +81,8 @@ impl Store {
         // An index of its own: what is staged for a look belongs to no snapshot.
         let index = self.index(project);
         let own = index.with_extension("diff");
+        remove_file_if_present(&own)?;
         if index.is_file() {
-            remove_file_if_present(&own)?;
             hermes_fs::copy_file(&index, &own, 0o600)?;
         }
         let git = self.git_on(project.directory(), &own)?;

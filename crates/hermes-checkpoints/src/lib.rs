@@ -9,6 +9,7 @@ mod exclude;
 mod history;
 mod limits;
 mod maintenance;
+mod placement;
 mod project;
 mod restore;
 mod session;

@@ -137,6 +137,10 @@ impl Store {
 
     /// Removes what an older layout left. Gives how many archives that were, and their bytes.
     pub fn clear_legacy(&self) -> Result<(usize, u64)> {
+        if self.archives()?.is_empty() {
+            return Ok((0, 0));
+        }
+        let _lock = self.lock()?;
         let archives = self.archives()?;
         let mut bytes = 0;
         for archive in &archives {
@@ -270,8 +274,13 @@ fn rewrite(git: &StoreGit, reference: &str, dropped: usize) -> Result<()> {
 }
 
 fn is_orphan(record: &serde_json::Map<String, Value>) -> bool {
-    let directory = record.get("workdir").and_then(Value::as_str);
-    directory.is_none_or(|directory| !Path::new(directory).exists())
+    let Some(directory) = record.get("workdir").and_then(Value::as_str) else {
+        return true;
+    };
+    // A path that is not text is not the one that is recorded, and a directory that cannot be looked at
+    // may still be there.
+    let is_exact = !directory.contains(char::REPLACEMENT_CHARACTER);
+    is_exact && matches!(Path::new(directory).try_exists(), Ok(false))
 }
 
 fn is_older(time: Option<&Value>, kept: Option<Duration>) -> bool {

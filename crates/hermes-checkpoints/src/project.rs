@@ -64,8 +64,8 @@ impl Project {
 pub struct Boundaries {
     /// Home directories of the user.
     pub homes: Vec<PathBuf>,
-    /// The Hermes home.
-    pub hermes: PathBuf,
+    /// The Hermes homes: that of the profile and the root.
+    pub hermes: Vec<PathBuf>,
 }
 
 impl Boundaries {
@@ -107,9 +107,14 @@ impl Boundaries {
         if homes.any(|home| home.starts_with(directory)) {
             return Some("it holds a whole home directory");
         }
-        let hermes = resolved(&self.hermes);
-        if hermes.starts_with(directory) || directory.starts_with(hermes.join("checkpoints")) {
-            return Some("it holds the snapshots themselves");
+        for hermes in self.hermes.iter().map(|home| resolved(home)) {
+            if hermes.starts_with(directory) || directory.starts_with(hermes.join("checkpoints")) {
+                return Some("it holds the snapshots themselves");
+            }
+            // Databases that are open, and secrets.
+            if directory.parent() == Some(&hermes.join("profiles")) {
+                return Some("it is the home of another profile");
+            }
         }
         None
     }
@@ -147,7 +152,7 @@ mod tests {
         std::os::unix::fs::symlink(&home, &linked).unwrap();
         let boundaries = Boundaries {
             homes: vec![linked],
-            hermes: home.join(".hermes"),
+            hermes: vec![home.join(".hermes")],
         };
         let around = |path: &Path| {
             let project = boundaries.project_around(path).unwrap();
@@ -162,6 +167,13 @@ mod tests {
         }
         let store = home.join(".hermes/checkpoints/store");
         assert!(boundaries.project(&store).is_err());
+        let profile = home.join(".hermes/profiles/other");
+        std::fs::create_dir_all(profile.join("cron")).unwrap();
+        assert!(
+            boundaries
+                .project_around(&profile.join("config.yaml"))
+                .is_err()
+        );
         let work = home.join(".hermes/kanban/workspaces/t_1");
         assert!(boundaries.project(&work).is_ok());
     }

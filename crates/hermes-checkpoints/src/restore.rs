@@ -6,12 +6,18 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::{remove_file_if_present, symlink_metadata, without_dots};
+use hermes_fs::{
+    Directory, Staging, remove_file_if_present, symlink_metadata, sync_filesystem, without_dots,
+};
 
 use crate::history::Snapshot;
+use crate::placement::Placement;
 use crate::snapshot::tip;
 use crate::store::StoreGit;
 use crate::{Error, Limits, Project, Result, Store};
+
+/// Name of the directory that files are written to before they are put in their place.
+const STAGED: &str = "restore";
 
 /// What was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,45 +40,81 @@ impl Store {
         path: Option<(&str, &Path)>,
         limits: &Limits,
     ) -> Result<Restored> {
+        // One lock for all of it: nobody removes a snapshot that is gone back to.
+        let _lock = self.lock()?;
         let snapshot = self.find(project, id)?;
         let below = path
             .map(|(path, cwd)| inside(project, path, cwd))
             .transpose()?;
         let reason = format!("pre-rollback snapshot (restoring to {})", snapshot.short_id);
-        self.take(project, &reason, limits)?;
-        let _lock = self.lock()?;
+        self.take_locked(project, &reason, limits)?;
         let git = self.git_on(project.directory(), &self.index(project))?;
         let now = tip(&git, project)?.ok_or_else(|| Error::NoSnapshot(id.to_owned()))?;
         if let Some(below) = below.as_ref().filter(|below| !below.as_os_str().is_empty()) {
             require(&git, &snapshot, below)?;
         }
         let changes = Changes::between(&git, &now.commit, &snapshot.id, below.as_deref())?;
-        let (unsaved, written): (Vec<_>, Vec<_>) = changes
+        let (unsaved, wanted): (Vec<_>, Vec<_>) = changes
             .back
             .iter()
-            .partition(|(path, is_new)| *is_new && changes.would_lose(project.directory(), path));
-        self.write(project, &snapshot, &written)?;
+            .partition(|back| changes.would_lose(project.directory(), back));
+        let files = self.write(project, &snapshot, &wanted, &changes.made_since)?;
+        // Not before: the snapshot that was restored may be one of those.
+        self.drop_old(project, limits);
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         Ok(Restored {
             snapshot,
-            files: written.len(),
+            files,
             made_since: changes.made_since.iter().map(|path| shown(path)).collect(),
             unsaved: unsaved.iter().map(|(path, _)| shown(path)).collect(),
         })
     }
 
+    /// Gives how many files were written. Those that can be written are, also if others cannot.
     fn write(
         &self,
         project: &Project,
         snapshot: &Snapshot,
         files: &[&(PathBuf, bool)],
-    ) -> Result<()> {
+        replaceable: &HashSet<PathBuf>,
+    ) -> Result<usize> {
         if files.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
+        Staging::sweep(self.base(), STAGED)?;
+        let staging = Staging::begin(self.base(), STAGED)?;
+        self.check_out(staging.path(), project, snapshot, files)?;
+        let placement = Placement {
+            staged: Directory::open(staging.path())?,
+            project: Directory::open(project.directory())?,
+            replaceable,
+        };
+        let mut written = 0;
+        let mut failure = None;
+        for (path, _) in files {
+            match placement.place(path) {
+                Ok(is_file) => written += usize::from(is_file),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        sync_filesystem(project.directory())?;
+        match failure {
+            Some(error) => Err(error.into()),
+            None => Ok(written),
+        }
+    }
+
+    /// Has git write files of a snapshot to a directory of ours.
+    fn check_out(
+        &self,
+        staging: &Path,
+        project: &Project,
+        snapshot: &Snapshot,
+        files: &[&(PathBuf, bool)],
+    ) -> Result<()> {
         let index = self.index(project).with_extension("restore");
         remove_file_if_present(&index)?;
-        let git = self.git_on(project.directory(), &index)?.patient(2);
+        let git = self.git_on(staging, &index)?.patient(2);
         let mut list = Vec::new();
         for (path, _) in files {
             list.extend_from_slice(path.as_os_str().as_bytes());
@@ -94,6 +136,8 @@ struct Changes {
     /// file.
     back: Vec<(PathBuf, bool)>,
     made_since: HashSet<PathBuf>,
+    /// What is not as it was saved just now: changed in between, or not to be read.
+    unsaved: HashSet<PathBuf>,
 }
 
 impl Changes {
@@ -112,6 +156,7 @@ impl Changes {
         let mut changes = Self {
             back: Vec::new(),
             made_since: HashSet::new(),
+            unsaved: unsaved(git)?,
         };
         while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
             let path = PathBuf::from(OsStr::from_bytes(path));
@@ -128,8 +173,11 @@ impl Changes {
     }
 
     /// Whether writing this file would replace something that was not saved: a file that snapshots leave
-    /// out, also one in the place of a directory.
-    fn would_lose(&self, root: &Path, path: &Path) -> bool {
+    /// out, also one in the place of a directory, or one that has changed meanwhile.
+    fn would_lose(&self, root: &Path, (path, is_new): &(PathBuf, bool)) -> bool {
+        if !is_new {
+            return self.unsaved.contains(path);
+        }
         let mut above: Vec<&Path> = path.ancestors().collect();
         above.pop();
         for part in above.into_iter().rev() {
@@ -137,7 +185,7 @@ impl Changes {
                 return false;
             };
             if self.made_since.contains(part) {
-                return false;
+                return self.unsaved.contains(part);
             }
             if part == path || !meta.is_dir() {
                 return true;
@@ -145,6 +193,17 @@ impl Changes {
         }
         false
     }
+}
+
+/// Files that are not as the index has them.
+fn unsaved(git: &StoreGit) -> Result<HashSet<PathBuf>> {
+    let words = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"];
+    let list = git.run_with(words, b"")?;
+    let paths = list.split(|byte| *byte == 0);
+    let paths = paths.filter(|path| !path.is_empty());
+    Ok(paths
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+        .collect())
 }
 
 /// The path below the project that a text means.

@@ -1,5 +1,7 @@
 //! Taking a snapshot: the directory into an index, the index into a tree, the tree into a commit.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -7,12 +9,15 @@ use hermes_fs::{exists_no_follow, remove_file_if_present};
 use hermes_proc::GitError;
 use hermes_text::one_line;
 
+use crate::exclude::{excluded_directories, is_never_saved};
 use crate::store::StoreGit;
 use crate::tree_scan::{MOST_ENTRIES, TreeScan};
 use crate::{Error, Limits, Project, Result, Store};
 
 /// Characters of the reason of a snapshot.
 const REASON: usize = 120;
+/// The mode of an entry that is a repository of its own.
+const REPOSITORY: &[u8] = b"160000 ";
 /// What `git add` ends with when some files could not be read and the others were added.
 const SOME_FAILED: i32 = 1;
 
@@ -35,13 +40,28 @@ impl Store {
         let _lock = self.lock()?;
         let taken = self.take_locked(project, reason, limits)?;
         if let Taken::Snapshot(_) = taken {
-            self.keep_latest(project, limits.max_snapshots)?;
-            self.enforce_size(limits.max_total_bytes)?;
+            self.drop_old(project, limits);
         }
         Ok(taken)
     }
 
-    fn take_locked(&self, project: &Project, reason: &str, limits: &Limits) -> Result<Taken> {
+    /// Drops what is too much after a new snapshot. That one is taken, whatever becomes of the old ones.
+    pub(crate) fn drop_old(&self, project: &Project, limits: &Limits) {
+        let dropped = self
+            .keep_latest(project, limits.max_snapshots)
+            .and_then(|()| self.enforce_size(limits.max_total_bytes));
+        if let Err(error) = dropped {
+            tracing::warn!(%error, "old snapshots were not removed");
+        }
+    }
+
+    /// Takes a snapshot and drops no other one. Called under the lock.
+    pub(crate) fn take_locked(
+        &self,
+        project: &Project,
+        reason: &str,
+        limits: &Limits,
+    ) -> Result<Taken> {
         self.ensure()?;
         self.remove_stale_locks(Some(project));
         self.touch(project)?;
@@ -113,20 +133,18 @@ pub(crate) fn stage(
 /// Adds everything in the directory to the index, and takes out what is left out.
 fn add(git: &StoreGit, scan: &TreeScan, index: &Path) -> Result<()> {
     let is_first = !exists_no_follow(index);
-    if !is_first && !scan.excluded.is_empty() {
-        let words = [
-            "rm",
-            "-r",
-            "--cached",
-            "--force",
-            "--quiet",
-            "--ignore-unmatch",
-            "--pathspec-from-file=-",
-            "--pathspec-file-nul",
-        ];
-        git.run_with(words, &listed(&scan.excluded, ":(literal)"))?;
+    if !is_first {
+        let unwanted = unwanted(git, scan)?;
+        if !unwanted.is_empty() {
+            let words = ["update-index", "--force-remove", "-z", "--stdin"];
+            git.run_with(words, &listed(&unwanted, ""))?;
+        }
     }
     let mut paths = b".\0".to_vec();
+    for pattern in excluded_directories() {
+        paths.extend_from_slice(pattern.as_bytes());
+        paths.push(0);
+    }
     paths.extend(listed(&scan.excluded, ":(exclude,literal)"));
     let words = [
         "add",
@@ -147,6 +165,25 @@ fn add(git: &StoreGit, scan: &TreeScan, index: &Path) -> Result<()> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// What the index has and should not: what is left out now, and repositories, whoever put them there. Git
+/// would ask such a repository for its state, by its own settings.
+fn unwanted(git: &StoreGit, scan: &TreeScan) -> Result<Vec<PathBuf>> {
+    let list = git.run_with(["ls-files", "--stage", "-z"], b"")?;
+    let left_out: HashSet<&Path> = scan.excluded.iter().map(PathBuf::as_path).collect();
+    let entries = list.split(|byte| *byte == 0).filter_map(|entry| {
+        // Mode, object and stage, a tab, the path.
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        let (what, path) = entry.split_at_checked(tab)?;
+        Some((what, Path::new(OsStr::from_bytes(path.get(1..)?))))
+    });
+    let unwanted = entries.filter(|(what, path)| {
+        what.starts_with(REPOSITORY)
+            || is_never_saved(path)
+            || path.ancestors().any(|part| left_out.contains(part))
+    });
+    Ok(unwanted.map(|(_, path)| path.to_owned()).collect())
 }
 
 /// Paths for git's standard input.
@@ -174,7 +211,7 @@ fn unignored_bytes(project: &Project, git: &StoreGit) -> Result<u64> {
         .split(|byte| *byte == 0)
         .filter(|path| !path.is_empty());
     let sizes = paths.map(|path| {
-        let path = project.directory().join(std::ffi::OsStr::from_bytes(path));
+        let path = project.directory().join(OsStr::from_bytes(path));
         hermes_fs::symlink_metadata(&path).map_or(0, |meta| meta.len())
     });
     Ok(sizes.sum())

@@ -6,7 +6,7 @@ use hermes_fs::symlink_metadata;
 use serde_json::Value;
 
 use crate::maintenance::bytes_below;
-use crate::{Result, Store};
+use crate::{Error, Result, Store};
 
 /// What the store holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,7 @@ impl Store {
                 exists: !directory.is_empty() && std::path::Path::new(&directory).exists(),
                 created_at: seconds("created_at"),
                 last_touch: seconds("last_touch"),
-                snapshots: self.count(&id),
+                snapshots: self.count(&id)?,
                 directory,
                 id,
             });
@@ -88,11 +88,16 @@ impl Store {
         })
     }
 
-    fn count(&self, id: &str) -> Option<u64> {
-        let git = self.plain().ok()?;
+    fn count(&self, id: &str) -> Result<Option<u64>> {
+        let git = match self.plain() {
+            Ok(git) => git,
+            Err(Error::NoGit) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let reference = format!("refs/hermes/{id}");
         // A project that was recorded and never saved has no reference.
         let count = git.run(["rev-list", "--count", &reference, "--"]);
-        Some(count.ok().and_then(|count| count.parse().ok()).unwrap_or(0))
+        let count = count.ok().and_then(|count| count.parse().ok());
+        Ok(Some(count.unwrap_or(0)))
     }
 }

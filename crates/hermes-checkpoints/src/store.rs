@@ -102,13 +102,24 @@ impl Store {
 
     /// Keeps other processes of ours from changing the store.
     pub(crate) fn lock(&self) -> Result<FileLock> {
-        create_dir_all(&self.base, 0o700)?;
         let options = LockOptions {
             what: "the store of snapshots",
             // Somebody else's first snapshot of a large directory.
             timeout: self.timeout * 2,
         };
-        Ok(FileLock::acquire(&self.base.join(LOCK), &options)?)
+        loop {
+            create_dir_all(&self.base, 0o700)?;
+            let lock = match FileLock::acquire(&self.base.join(LOCK), &options) {
+                Ok(lock) => lock,
+                // Cleared meanwhile, as below.
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            // All snapshots may have been cleared while this waited, the lock with them.
+            if lock.is_in_place()? {
+                return Ok(lock);
+            }
+        }
     }
 
     /// Makes the store if it is not there. Called under the lock.
@@ -125,8 +136,7 @@ impl Store {
             create_dir_all(&store.join("info"), 0o700)?;
             write_atomic_exact(&attributes, ATTRIBUTES.as_bytes(), 0o600)?;
         }
-        self.make_needed()?;
-        self.check_settings()
+        self.make_needed()
     }
 
     /// Makes the directories without which git does not know the store.
@@ -182,8 +192,15 @@ impl Store {
         Ok(())
     }
 
-    /// Refuses a store whose settings could make git run something.
+    /// Refuses a store whose settings could make git run something, or that has them elsewhere.
     fn check_settings(&self) -> Result<()> {
+        let elsewhere = self.directory().join("commondir");
+        if exists_no_follow(&elsewhere) {
+            return Err(Error::ForeignSetting {
+                file: elsewhere,
+                setting: "commondir".to_owned(),
+            });
+        }
         let file = self.directory().join("config");
         let text = read_text_capped(&file, LONGEST)?;
         match foreign_setting(&text) {
@@ -225,9 +242,10 @@ impl Store {
         self.git_on(&self.base, &self.directory().join("index"))
     }
 
-    /// Git on the store with a project as its work tree.
+    /// Git on the store with a project as its work tree. Every call of git on the store begins here.
     pub(crate) fn git_on(&self, work_tree: &Path, index: &Path) -> Result<StoreGit> {
         let git = self.git.as_ref().ok_or(Error::NoGit)?;
+        self.check_settings()?;
         Ok(StoreGit {
             git: git.on_store(GitStore {
                 directory: &self.directory(),

@@ -17,18 +17,23 @@ pub fn copy_file(from: &Path, to: &Path, mode: u32) -> Result<u64> {
 /// messages.
 pub fn copy_opened(source: File, from: &Path, to: &Path, mode: u32) -> Result<u64> {
     let target = create_new(to, mode & 0o700)?;
-    fill(source, target, mode)
+    fill(source, &target, mode)
         // The reason for the failure is the news; half a copy that stays is no worse than that.
         .inspect_err(|_| drop(remove_file_if_present(to)))
         .map_err(Error::io("copy", from))
 }
 
-fn fill(mut source: File, mut target: File, mode: u32) -> io::Result<u64> {
+fn fill(source: File, target: &File, mode: u32) -> io::Result<u64> {
+    let bytes = fill_unsynced(source, target, mode)?;
+    target.sync_all()?;
+    Ok(bytes)
+}
+
+fn fill_unsynced(mut source: File, mut target: &File, mode: u32) -> io::Result<u64> {
     // Between files this is `copy_file_range`: a clone on one disk shares blocks where it can.
     let bytes = io::copy(&mut source, &mut target)?;
     fault::point();
     target.set_permissions(std::fs::Permissions::from_mode(mode))?;
-    target.sync_all()?;
     Ok(bytes)
 }
 
@@ -78,11 +83,37 @@ impl Directory {
     /// Puts the content of an opened file where `target` is below this directory, replacing what is
     /// there in one step. `from` is the name of the file for messages.
     pub fn replace_file(&self, source: File, from: &Path, target: &Path, mode: u32) -> Result<()> {
+        self.put_in_place(source, from, target, mode, fill)?.sync()
+    }
+
+    /// As [`Directory::replace_file`], without waiting for the disk: for many files, with one
+    /// [`crate::sync_filesystem`] after them.
+    pub fn replace_file_unsynced(
+        &self,
+        source: File,
+        from: &Path,
+        target: &Path,
+        mode: u32,
+    ) -> Result<()> {
+        self.put_in_place(source, from, target, mode, fill_unsynced)
+            .map(drop)
+    }
+
+    /// Gives the directory that holds the file.
+    fn put_in_place(
+        &self,
+        source: File,
+        from: &Path,
+        target: &Path,
+        mode: u32,
+        fill: fn(File, &File, u32) -> io::Result<u64>,
+    ) -> Result<Self> {
         let (parent, name) = self.holding(target)?;
-        let hidden = format!(".{}.{}.tmp", name.display(), crate::random_hex(12));
+        // Not made of the name, which may be as long as names can be.
+        let hidden = format!(".hermes-{}.tmp", crate::random_hex(12));
         let hidden = Path::new(&hidden);
         let copy = parent.create_file(hidden, mode & 0o700)?;
-        fill(source, copy, mode)
+        fill(source, &copy, mode)
             .map_err(Error::io("copy", from))
             .and_then(|_| {
                 rustix::fs::renameat(&parent, hidden, &parent, name)
@@ -91,7 +122,7 @@ impl Directory {
             // As above.
             .inspect_err(|_| drop(parent.remove_file(hidden)))?;
         fault::point();
-        parent.sync()
+        Ok(parent)
     }
 
     fn copy_to(
@@ -103,7 +134,7 @@ impl Directory {
         mode: u32,
     ) -> Result<u64> {
         let copy = to.create_file(target, mode & 0o700)?;
-        fill(source, copy, mode)
+        fill(source, &copy, mode)
             // The reason for the failure is the news, as above.
             .inspect_err(|_| drop(to.remove_file(target)))
             .map_err(Error::io("copy", &self.path().join(from)))

@@ -222,8 +222,8 @@ impl Directory {
         self.directory(relative)
     }
 
-    /// Creates a symbolic link below this directory that says `target`.
-    pub(crate) fn symlink(&self, target: &Path, relative: &Path) -> Result<()> {
+    /// Creates a symbolic link below this directory that says `target`, where nothing is yet.
+    pub fn symlink(&self, target: &Path, relative: &Path) -> Result<()> {
         let (parent, name) = self.holding(relative)?;
         crate::fault::point();
         rustix::fs::symlinkat(target, &parent, name)

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use hermes_config::vars;
 use hermes_proc::{ServiceSignal, ServiceSignals, first_readable, identity_of};
 use hermes_runtime::Context;
-use hermes_supervise::{ExitLog, GatewayClaim, GatewayState, PidRecord, Readiness, StartLedger};
+use hermes_supervise::{
+    ClaimError, ExitLog, GatewayClaim, GatewayState, PidRecord, Readiness, StartLedger,
+};
 
 use crate::active_state::ActiveState;
 use crate::cause::Cause;
@@ -143,7 +145,11 @@ fn wait_out(
             return Ok(None);
         };
         if readable.is_none() {
-            claim.verify()?;
+            match claim.verify() {
+                // As while it runs: a disk that cannot be read for now is no other gateway.
+                Ok(()) | Err(ClaimError::File(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         for signal in signals.take() {
             if signal != ServiceSignal::Reload {

@@ -78,11 +78,17 @@ fn site(entry: &str) -> Option<String> {
     }
     let host = entry.split_once("://").map_or(&*entry, |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let host = host.split_once(':').map_or(host, |(host, _)| host);
-    let host = host.trim().trim_end_matches('.');
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host).trim();
+    let (below, host) = match host.strip_prefix("*.") {
+        Some(host) => ("*.", host),
+        None => ("", host),
+    };
+    // As addresses spell it: names in other scripts, and numbers of the sixth version.
+    let url = Url::parse(&format!("http://{host}/")).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or(host);
+    let host = host.trim_end_matches('.');
     let host = host.strip_prefix("www.").unwrap_or(host);
-    (!host.is_empty()).then(|| host.to_owned())
+    (!host.is_empty()).then(|| format!("{below}{host}"))
 }
 
 /// Whether an entry is this host or one above it; `*.` before it means only those below.
@@ -114,6 +120,8 @@ mod tests {
             assert!(covered(entry, "a.example.com"), "{entry}");
             assert!(!covered(entry, "badexample.com"), "{entry}");
         }
+        assert!(covered("b\u{fc}cher.example", "xn--bcher-kva.example"));
+        assert!(covered("[2001:db8::1]:8080", "[2001:db8::1]"));
         assert!(covered("*.example.com", "a.b.example.com"));
         assert!(!covered("*.example.com", "example.com"));
         for nothing in ["", "# example.com", "https://"] {

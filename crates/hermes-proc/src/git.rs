@@ -84,7 +84,7 @@ pub enum GitError {
         /// The command, such as `rev-parse`.
         command: String,
         message: String,
-        /// What it ended with; `None` after a signal.
+        /// What it ended with; `None` after a signal, and if it did not fail by itself.
         code: Option<i32>,
     },
 }
@@ -175,6 +175,9 @@ impl Git {
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_ATTR_NOSYSTEM", "1"),
             ("GIT_NO_REPLACE_OBJECTS", "1"),
+            // A store of our own has no other end.
+            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_NO_LAZY_FETCH", "1"),
         ];
         given
             .into_iter()
@@ -210,12 +213,13 @@ impl Git {
         args: impl IntoIterator<Item = A>,
         limits: GitLimits,
     ) -> Result<String, GitError> {
-        let output = self.run_with_input(directory, args, b"", limits)?;
-        let text = String::from_utf8_lossy(&output);
+        let (_, answer) = self.answered(directory, args, b"", limits)?;
+        let text = String::from_utf8_lossy(&answer.stdout);
         Ok(text.trim_end().to_owned())
     }
 
-    /// As [`Git::run_within`], with something on standard input. Gives all bytes that were printed.
+    /// As [`Git::run_within`], with something on standard input. Gives all bytes that were printed; more
+    /// than the limit are an error, since half a list is a wrong one.
     pub fn run_with_input<A: Into<OsString>>(
         &self,
         directory: &Path,
@@ -223,6 +227,25 @@ impl Git {
         input: &[u8],
         limits: GitLimits,
     ) -> Result<Vec<u8>, GitError> {
+        let (command, answer) = self.answered(directory, args, input, limits)?;
+        if answer.truncated {
+            return Err(GitError::Refused {
+                command,
+                message: format!("it printed more than {} bytes", limits.max_output),
+                code: None,
+            });
+        }
+        Ok(answer.stdout)
+    }
+
+    /// The answer of a command that succeeded, and which one that was.
+    fn answered<A: Into<OsString>>(
+        &self,
+        directory: &Path,
+        args: impl IntoIterator<Item = A>,
+        input: &[u8],
+        limits: GitLimits,
+    ) -> Result<(String, Captured), GitError> {
         let mut args: Vec<OsString> = args.into_iter().map(Into::into).collect();
         let command = args.first().map(|arg| arg.to_string_lossy().into_owned());
         let command = command.unwrap_or_default();
@@ -237,7 +260,7 @@ impl Git {
         }
         let answer = self.call(directory, &settings, args, input, limits)?;
         if answer.status.success() {
-            return Ok(answer.stdout);
+            return Ok((command, answer));
         }
         Err(GitError::Refused {
             command,

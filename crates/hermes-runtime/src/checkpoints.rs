@@ -41,7 +41,7 @@ pub(crate) fn conversation_checkpoints(
     };
     let boundaries = Boundaries {
         homes: tools.private_homes.accounts.clone(),
-        hermes: context.location.home.clone(),
+        hermes: tools.private_homes.hermes.clone(),
     };
     let person = Arc::clone(person);
     Some(Arc::new(Checkpoints::new(

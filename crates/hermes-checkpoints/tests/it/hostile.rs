@@ -1,5 +1,6 @@
 //! Projects that would like git to run something, or to save what it must not.
 
+use hermes_checkpoints::Error;
 use pretty_assertions::assert_eq;
 
 use crate::world::{LIMITS, World};
@@ -132,14 +133,74 @@ fn a_store_whose_settings_name_programs_is_refused() {
     world.put("a", "1");
     world.snapshot(&checkpoints, "first");
     let config = world.home.join("checkpoints/store/config");
-    let mut text = std::fs::read_to_string(&config).unwrap();
-    text.push_str(&format!("[gc]\n\trecentObjectsHook = {}\n", trap(&world)));
-    std::fs::write(&config, text).unwrap();
+    let own = std::fs::read_to_string(&config).unwrap();
+    let hook = format!("{own}[gc]\n\trecentObjectsHook = {}\n", trap(&world));
+    std::fs::write(&config, hook).unwrap();
     world.put("a", "2");
     world.snapshot(&checkpoints, "second");
-    assert_eq!(world.list().len(), 1);
     let told = world.told();
     assert!(told[0].contains("gc.recentobjectshook"), "{told:?}");
+    // Those who only look do not call git either.
+    for refused in [
+        checkpoints.list(&world.project).map(drop),
+        world.store.status().map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, Error::ForeignSetting { .. }), "{error}");
+    }
+    assert!(!is_trapped(&world));
+    std::fs::write(&config, own).unwrap();
+    assert_eq!(world.list().len(), 1);
+    // Settings may be said to be elsewhere.
+    let elsewhere = world.home.join("checkpoints/store/commondir");
+    std::fs::write(&elsewhere, "/nonexistent").unwrap();
+    let error = checkpoints.list(&world.project).unwrap_err();
+    assert!(error.to_string().contains("commondir"), "{error}");
+}
+
+#[test]
+fn repositories_in_directories_that_are_left_out_are_not_asked_for_their_state() {
+    let world = World::new();
+    let checkpoints = world.checkpoints(LIMITS);
+    repository(&world, "target/nested");
+    world.put("target/.env", "SECRET=1");
+    // The project wants them saved all the same.
+    world.put(".gitignore", "!target/\n!.env\n");
+    world.snapshot(&checkpoints, "first");
+    assert_eq!(world.saved(), [".gitignore"]);
+    // As large as before: git has to look into it.
+    world.put("target/nested/file.txt", "two");
+    world.put("a", "1");
+    world.snapshot(&checkpoints, "second");
+    assert_eq!(world.saved(), [".gitignore", "a"]);
+    assert!(!is_trapped(&world));
+    assert_eq!(world.told(), Vec::<String>::new());
+}
+
+#[test]
+fn what_another_program_put_into_the_index_is_taken_out() {
+    let world = World::new();
+    let checkpoints = world.checkpoints(LIMITS);
+    world.put("a", "1");
+    world.snapshot(&checkpoints, "first");
+    repository(&world, "nested");
+    world.put("target/.env", "SECRET=1");
+    let project = hermes_checkpoints::Project::of(&world.project);
+    let store = world.home.join("checkpoints/store");
+    let index = store.join("indexes").join(project.id());
+    let added = std::process::Command::new("git")
+        .args(["add", "--force", "--all"])
+        .current_dir(&world.project)
+        .env("GIT_DIR", &store)
+        .env("GIT_WORK_TREE", &world.project)
+        .env("GIT_INDEX_FILE", &index)
+        .output()
+        .unwrap();
+    assert!(added.status.success(), "{added:?}");
+    world.put("nested/file.txt", "two");
+    world.put("b", "1");
+    world.snapshot(&checkpoints, "second");
+    assert_eq!(world.saved(), ["a", "b"]);
     assert!(!is_trapped(&world));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hermes_checkpoints::{Limits, Retention, is_prune_due};
 use pretty_assertions::assert_eq;
 
-use crate::world::{LIMITS, World};
+use crate::world::{LIMITS, World, noise};
 
 const KEEP_ALL: Retention = Retention {
     kept: None,
@@ -46,17 +46,7 @@ fn the_store_stays_below_its_size() {
     };
     let checkpoints = world.checkpoints(limits);
     for round in 0..12_u32 {
-        // Nothing that could be packed.
-        let mut state = round + 1;
-        let noise: Vec<u8> = (0..100_000)
-            .map(|_| {
-                state ^= state << 13;
-                state ^= state >> 17;
-                state ^= state << 5;
-                state.to_le_bytes()[0]
-            })
-            .collect();
-        world.put("noise", noise);
+        world.put("noise", noise(round));
         world.snapshot(&checkpoints, &format!("round {round}"));
     }
     assert_eq!(world.told(), Vec::<String>::new());
@@ -248,4 +238,53 @@ fn a_lock_that_a_killed_git_left_is_removed_when_it_is_old() {
     file.set_modified(old).unwrap();
     world.snapshot(&checkpoints, "second");
     assert_eq!(world.list().len(), 2);
+}
+
+#[test]
+fn a_directory_whose_name_is_no_text_is_not_taken_for_gone() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new();
+    let checkpoints = world.checkpoints(LIMITS);
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
+    let directory = world.project.with_file_name(odd);
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("x"), "1").unwrap();
+    checkpoints.before_change(&directory.join("x"), "x");
+    let orphans = Retention {
+        delete_orphans: true,
+        ..KEEP_ALL
+    };
+    let pruned = world.store.prune(&orphans).unwrap();
+    assert_eq!((pruned.scanned, pruned.orphans), (1, 0));
+    assert_eq!(checkpoints.list(&directory).unwrap().len(), 1);
+}
+
+#[test]
+fn who_waits_while_all_snapshots_are_cleared_takes_one_after_that() {
+    let world = World::new();
+    let checkpoints = world.checkpoints(LIMITS);
+    world.put("a", "1");
+    world.snapshot(&checkpoints, "first");
+    let base = world.home.join("checkpoints");
+    let path = base.join(".lock");
+    let options = hermes_fs::LockOptions::new("the store");
+    let lock = hermes_fs::FileLock::acquire(&path, &options).unwrap();
+    // Somebody has opened the file besides us.
+    let is_awaited = || {
+        let opened = std::fs::read_dir("/proc/self/fd").unwrap();
+        let opened = opened.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+        opened.filter(|target| *target == path).count() > 1
+    };
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.snapshot(&checkpoints, "second"));
+        while !is_awaited() {
+            std::thread::yield_now();
+        }
+        std::fs::remove_dir_all(&base).unwrap();
+        drop(lock);
+        waiting.join().unwrap();
+    });
+    assert_eq!(world.told(), Vec::<String>::new());
+    assert_eq!(world.list().len(), 1);
+    assert!(path.exists());
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use hermes_checkpoints::Error;
 use pretty_assertions::assert_eq;
 
-use crate::world::{LIMITS, World};
+use crate::world::{LIMITS, World, noise};
 
 #[test]
 fn files_come_back_as_they_were_and_the_way_back_is_saved() {
@@ -211,4 +211,90 @@ fn an_index_that_names_lost_objects_is_made_anew() {
     world.put("c", "3");
     world.snapshot(&checkpoints, "third");
     assert_eq!(world.saved(), ["a", "b", "c"], "{:?}", world.told());
+}
+
+#[test]
+fn the_oldest_snapshot_of_a_full_store_can_be_gone_back_to() {
+    let world = World::new();
+    let limits = hermes_checkpoints::Limits {
+        max_total_bytes: 350 * 1024,
+        ..LIMITS
+    };
+    let checkpoints = world.checkpoints(limits);
+    for round in 0..3 {
+        world.put("noise", noise(round));
+        world.snapshot(&checkpoints, &format!("round {round}"));
+    }
+    // What is there now has to be saved first, and then the store is too large.
+    world.put("noise", noise(3));
+    let snapshots = checkpoints.list(&world.project).unwrap();
+    let oldest = snapshots.last().unwrap();
+    assert_eq!(oldest.reason, "round 0");
+    checkpoints.restore(oldest, None, &world.project).unwrap();
+    assert_eq!(
+        std::fs::read(world.project.join("noise")).unwrap(),
+        noise(0)
+    );
+    let newest = &checkpoints.list(&world.project).unwrap()[0];
+    checkpoints.restore(newest, None, &world.project).unwrap();
+    assert_eq!(
+        std::fs::read(world.project.join("noise")).unwrap(),
+        noise(3)
+    );
+}
+
+#[test]
+fn who_may_read_a_file_stays_as_it_is() {
+    let world = World::new();
+    let checkpoints = world.checkpoints(LIMITS);
+    let mode = |path: &str| {
+        let meta = world.project.join(path).metadata().unwrap();
+        meta.permissions().mode() & 0o777
+    };
+    let long = "n".repeat(255);
+    for path in ["private", "program", &long] {
+        world.put(path, "one");
+    }
+    let set = |path: &str, mode: u32| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(world.project.join(path), mode).unwrap();
+    };
+    set("private", 0o600);
+    set("program", 0o750);
+    world.snapshot(&checkpoints, "x");
+    for path in ["private", "program", &long] {
+        world.put(path, "two");
+    }
+    set("program", 0o640);
+    let first = &checkpoints.list(&world.project).unwrap()[0];
+    let restored = checkpoints.restore(first, None, &world.project).unwrap();
+    assert_eq!(restored.files, 3);
+    assert_eq!((mode("private"), mode("program")), (0o600, 0o750));
+    assert_eq!(world.read(&long), "one");
+}
+
+#[test]
+fn what_could_not_be_saved_is_not_replaced() {
+    let world = World::new();
+    let checkpoints = world.checkpoints(LIMITS);
+    world.put("place", "one");
+    world.put("other", "one");
+    world.snapshot(&checkpoints, "first");
+    world.put("place", "two");
+    world.put("other", "two");
+    world.snapshot(&checkpoints, "second");
+    // Git does not save such a thing, and goes on with the file it knows.
+    let place = world.project.join("place");
+    std::fs::remove_file(&place).unwrap();
+    hermes_fs::create_fifo(&place, 0o600).unwrap();
+    let snapshots = checkpoints.list(&world.project).unwrap();
+    let restored = checkpoints
+        .restore(&snapshots[1], None, &world.project)
+        .unwrap();
+    assert_eq!(
+        (restored.files, restored.unsaved),
+        (1, vec!["place".to_owned()])
+    );
+    assert_eq!(world.read("other"), "one");
+    assert!(!place.metadata().unwrap().is_file());
 }

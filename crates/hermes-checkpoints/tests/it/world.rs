@@ -51,7 +51,7 @@ impl World {
         let told = Arc::clone(&self.told);
         let boundaries = Boundaries {
             homes: vec![self.home.parent().unwrap().to_owned()],
-            hermes: self.home.clone(),
+            hermes: vec![self.home.clone()],
         };
         let notify = move |message: &str, _: Option<&str>| {
             told.lock().unwrap().push(message.to_owned());
@@ -115,4 +115,16 @@ fn plan(user_home: &Path, more: &[(&str, &str)]) -> EnvPlan {
         Some((_, path)) => plan.with("PATH", *path),
         None => plan,
     }
+}
+
+/// Nothing that could be packed, each time another 100,000 bytes.
+pub(crate) fn noise(round: u32) -> Vec<u8> {
+    let mut state = round + 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[0]
+    };
+    (0..100_000).map(|_| next()).collect()
 }

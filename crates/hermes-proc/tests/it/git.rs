@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use hermes_proc::{Git, GitError};
+use hermes_proc::{Git, GitError, GitLimits};
 use pretty_assertions::assert_eq;
 
 use crate::plan;
@@ -110,4 +110,31 @@ fn programs_that_settings_of_a_repository_name_do_not_run() {
 fn missing_git_is_an_error_of_its_own() {
     let found = Git::find(plan(&[]).with("PATH", "/nonexistent"));
     assert!(matches!(found, Err(GitError::Missing)));
+}
+
+#[test]
+fn a_store_of_our_own_has_no_other_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    let address = format!("file://{}", dir.path().display());
+    git.run(dir.path(), ["ls-remote", &address]).unwrap();
+    let refused = git.of_nobody().run(dir.path(), ["ls-remote", &address]);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("not allowed"), "{refused}");
+}
+
+#[test]
+fn half_a_list_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    let words = ["rev-parse", "HEAD", "HEAD"];
+    let limits = |max_output| GitLimits {
+        max_output,
+        ..GitLimits::default()
+    };
+    let whole = git.run_with_input(dir.path(), words, b"", limits(82));
+    assert_eq!(whole.unwrap().len(), 82);
+    let half = git.run_with_input(dir.path(), words, b"", limits(81));
+    let half = half.unwrap_err().to_string();
+    assert!(half.contains("more than 81 bytes"), "{half}");
 }

@@ -25,6 +25,8 @@ pub enum LoginError {
     Incomplete { host: String, what: &'static str },
     #[error("no port could be opened on this machine: {0}")]
     NoPort(String),
+    #[error("the page of the login reported: {0}")]
+    Reported(String),
     #[error("{0} offers no PKCE with S256, without which a code could be stolen")]
     NoPkce(String),
     #[error("the answer does not come from {0}, the authorisation server that was asked")]
@@ -51,6 +53,7 @@ impl LoginError {
             | Self::WrongIssuer(_)
             | Self::WrongResource(_)
             | Self::Inside(_)
+            | Self::Reported(_)
             | Self::Interrupted
             | Self::Refused { .. }
             | Self::Incomplete { .. }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use hermes_proc::{Wake, first_readable};
+use hermes_text::one_line;
 use reqwest::Url;
 
 use super::LoginError;
@@ -14,6 +15,11 @@ use super::LoginError;
 const READ_LIMIT: Duration = Duration::from_secs(5);
 /// Longest request, or line that is typed, that is read.
 const MAX_REQUEST: usize = 16 * 1024;
+
+/// What the page of a server says that the person has declined.
+const DECLINED: &str = "access_denied";
+/// Characters of what a page reports.
+const MESSAGE: usize = 300;
 
 /// A port that waits for a browser.
 pub(super) struct RedirectListener {
@@ -133,7 +139,7 @@ fn serve(
     mut stream: TcpStream,
     awaited: &AwaitedRedirect<'_>,
 ) -> Option<Result<Redirect, LoginError>> {
-    let target = request_target(&mut stream)?;
+    let target = request_target(&mut stream, READ_LIMIT)?;
     let url = Url::parse("http://localhost").ok()?.join(&target).ok()?;
     let found = if awaited.paths.contains(&url.path()) {
         meaning(&url, awaited.state)
@@ -168,21 +174,31 @@ fn meaning(url: &Url, state: Option<&str>) -> Meaning {
     if state.is_some() && find("state").as_deref() != state {
         return Meaning::Forged;
     }
-    Meaning::End(match find("code") {
-        Some(code) => Ok(Redirect {
+    Meaning::End(match (find("code"), find("error")) {
+        (Some(code), _) => Ok(Redirect {
             code,
             issuer: find("iss"),
         }),
-        None => Err(LoginError::Denied),
+        (None, Some(error)) if error != DECLINED => {
+            let described = find("error_description").unwrap_or_default();
+            let said = format!("{error} {described}");
+            Err(LoginError::Reported(one_line(said.trim(), MESSAGE)))
+        }
+        (None, _) => Err(LoginError::Denied),
     })
 }
 
-/// The target of a GET request.
-fn request_target(stream: &mut TcpStream) -> Option<String> {
-    stream.set_read_timeout(Some(READ_LIMIT)).ok()?;
+/// The target of a GET request, all of which comes within the limit.
+fn request_target(stream: &mut TcpStream, limit: Duration) -> Option<String> {
+    let deadline = Instant::now() + limit;
     let mut bytes = Vec::new();
     let mut chunk = [0; 1024];
     while !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        stream.set_read_timeout(Some(left)).ok()?;
         let count = stream.read(&mut chunk).ok()?;
         bytes.extend_from_slice(chunk.get(..count)?);
         if count == 0 || bytes.len() > MAX_REQUEST {
@@ -238,6 +254,41 @@ mod tests {
             assert_eq!(ends(forged, state), None, "{forged}");
         }
         assert_eq!(ends("/callback?code=1", None), Some(true));
+    }
+
+    #[test]
+    fn what_the_page_reports_is_passed_on() {
+        let of = |query: &str| {
+            let url = Url::parse(&format!("http://localhost/?{query}")).unwrap();
+            match meaning(&url, None) {
+                Meaning::End(Err(error)) => error.to_string(),
+                _ => panic!("{query}"),
+            }
+        };
+        let reported = of("error=invalid_scope&error_description=no+such+scope");
+        assert!(
+            reported.contains("invalid_scope no such scope"),
+            "{reported}"
+        );
+        assert_eq!(of("error=access_denied"), LoginError::Denied.to_string());
+        assert_eq!(of(""), LoginError::Denied.to_string());
+    }
+
+    #[test]
+    fn nobody_keeps_the_port_busy_by_sending_slowly() {
+        let listener = RedirectListener::open(&[0]).unwrap();
+        let mut client = TcpStream::connect(("127.0.0.1", listener.port())).unwrap();
+        let (mut stream, _) = listener.listener.accept().unwrap();
+        let dripping = std::thread::spawn(move || {
+            // Until the other end has had enough.
+            while client.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let target = request_target(&mut stream, Duration::from_millis(200));
+        assert_eq!(target, None);
+        drop(stream);
+        dripping.join().unwrap();
     }
 
     #[test]

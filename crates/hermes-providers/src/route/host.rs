@@ -26,6 +26,8 @@ pub(crate) fn is_azure(host: &str) -> bool {
 
 /// Whether a host is this machine, a container on it, or in a private network.
 pub(crate) fn is_local(host: &str) -> bool {
+    // As names are written that are looked up as they are.
+    let host = host.strip_suffix('.').unwrap_or(host);
     if host == "localhost" || host.ends_with(".localhost") {
         return true;
     }
@@ -37,7 +39,10 @@ pub(crate) fn is_local(host: &str) -> bool {
         Ok(IpAddr::V4(ip)) => is_local_v4(ip),
         Ok(IpAddr::V6(ip)) => match ip.to_ipv4_mapped() {
             Some(ip) => is_local_v4(ip),
-            None => ip.is_loopback() || ip.is_unicast_link_local() || ip.is_unique_local(),
+            None => {
+                let is_own = ip.is_loopback() || ip.is_unspecified();
+                is_own || ip.is_unicast_link_local() || ip.is_unique_local()
+            }
         },
         Err(_) => false,
     }
@@ -84,6 +89,8 @@ mod tests {
             "localhost",
             "127.0.0.1",
             "::1",
+            "::",
+            "localhost.",
             "10.1.2.3",
             "192.168.0.9",
             "172.16.0.1",

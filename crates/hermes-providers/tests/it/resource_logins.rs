@@ -105,6 +105,31 @@ fn documents_that_do_not_fit_are_not_believed() {
 }
 
 #[test]
+fn what_a_resource_says_of_another_server_has_to_come_from_that_server() {
+    // The pages of somebody else, and the codes to itself.
+    let mixed_up = |issuer: String| {
+        ModelServer::always(ScriptedAnswer::status(404, &json!({}))).with_script(
+            SERVER,
+            move |request| {
+                let mut document = usual_server(&issuer);
+                document["token_endpoint"] = json!(format!("{}/token", root(request)));
+                ScriptedAnswer::status(200, &document)
+            },
+        )
+    };
+    let honest = published(usual_resource, usual_server);
+    let found = discovered(&mixed_up(honest.root())).unwrap();
+    let kept = found.to_keep().unwrap();
+    assert_eq!(kept["token_endpoint"], format!("{}/token", honest.root()));
+    let silent = ModelServer::always(ScriptedAnswer::status(404, &json!({})));
+    let refused = discovered(&mixed_up(silent.root()));
+    assert!(
+        matches!(refused, Err(LoginError::Incomplete { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn a_server_that_publishes_nothing_has_the_first_addresses() {
     let server = ModelServer::always(ScriptedAnswer::html(404, "nothing"));
     let found = discovered(&server).unwrap();

@@ -26,6 +26,10 @@ const MOST_FINDINGS: usize = 5;
 const LONGEST: usize = 200;
 /// Failures in a row after which it is no longer asked, where that is allowed.
 const MOST_FAILURES: u32 = 3;
+/// Bytes of a command that it is asked about: the system lets an argument have little more. A longer one
+/// is a question to the person, or anybody could get by with a long comment, or keep it from being asked
+/// at all with a few of them.
+const MOST_COMMAND: usize = 120 * 1024;
 /// Longest time for one check.
 const MOST_SECONDS: f64 = 600.0;
 
@@ -151,6 +155,11 @@ impl CommandScanner for Tirith {
                 self.failed(&format!("{} was not found", self.program))
             };
         };
+        if command.len() > MOST_COMMAND {
+            return vec![format!(
+                "{SCANNED}unscanned (the command is too long to be looked into)"
+            )];
+        }
         match self.check(program, command) {
             Ok((0, _)) => {
                 self.failures.store(0, Ordering::Relaxed);

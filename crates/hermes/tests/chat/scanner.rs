@@ -1,7 +1,5 @@
 //! `security.tirith_*`: a program that looks into commands. A script stands in for tirith.
 
-use std::time::{Duration, Instant};
-
 use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -14,7 +12,7 @@ printf '%s\n' "$*" >> "$(dirname "$0")/asked"
 case "$*" in
   *evil*) echo '{"findings": [{"rule_id": "homograph", "title": "Look-alike host"}]}'; exit 1;;
   *odd*) echo 'no JSON'; exit 2;;
-  *slow*) sleep 60;;
+  *slow*) exec sleep 1000;;
   *broken*) exit 9;;
 esac
 "#;
@@ -67,6 +65,15 @@ fn what_the_scanner_finds_needs_approval() {
 }
 
 #[test]
+fn a_command_that_is_too_long_for_the_scanner_needs_approval() {
+    let long = format!("echo evil # {}", "\u{fc}".repeat(70_000));
+    let (world, result) = run(&long, "", &[]);
+    let error = result["error"].as_str().unwrap();
+    assert!(error.contains("tirith:unscanned"), "{error}");
+    assert_eq!(asked(&world), "");
+}
+
+#[test]
 fn the_scanner_is_not_asked_where_it_is_off_or_approval_is() {
     for (settings, flags) in [
         ("security: {tirith_enabled: false}", &[][..]),
@@ -81,14 +88,12 @@ fn the_scanner_is_not_asked_where_it_is_off_or_approval_is() {
 #[test]
 fn a_scanner_that_fails_lets_commands_through_only_if_the_settings_say_so() {
     for command in ["echo slow", "echo broken"] {
-        let begun = Instant::now();
         let (_, result) = run(command, "security: {tirith_timeout: 1}", &[]);
         assert!(result["output"].as_str().is_some(), "{result}");
         let closed = "security: {tirith_timeout: 1, tirith_fail_open: false}";
         let (_, result) = run(command, closed, &[]);
         let error = result["error"].as_str().unwrap();
         assert!(error.contains("tirith:unavailable"), "{error}");
-        assert!(begun.elapsed() < Duration::from_secs(30));
     }
     let nowhere = "security: {tirith_path: /no/such/tirith, tirith_fail_open: false}";
     let (world, result) = run("echo fine", nowhere, &[]);

@@ -88,6 +88,13 @@ fn what_cannot_be_done_says_so() {
         .exits(2)
         .says_part("http://");
     desk.home
+        .run(["mcp", "add", "x", "--command", "y", "--auth", "header"])
+        .exits(2)
+        .says_part("cannot be used with '--auth <AUTH>'");
+    desk.home
+        .run(["mcp", "add", "x", "--url", "http://h", "--args", "y"])
+        .exits(2);
+    desk.home
         .run(["mcp", "add", "x", "--command", "y", "--env", "K"])
         .exits(2)
         .says_part("NAME=VALUE");
@@ -112,4 +119,29 @@ fn what_cannot_be_done_says_so() {
         .run(["mcp", "add", "x", "--command", "no-such-program"]);
     failed.exits(1).says_part("was not found");
     assert!(!desk.home.read("config.yaml").contains("no-such-program"));
+}
+
+#[test]
+fn the_key_of_a_server_is_not_shown_while_it_is_typed() {
+    let desk = Desk::new(&[], "");
+    // Nobody listens on the port that is given to nobody.
+    let add = [
+        "mcp",
+        "add",
+        "x",
+        "--url",
+        "http://127.0.0.1:1/mcp",
+        "--auth",
+        "header",
+    ];
+    let mut terminal = desk.home.hermes(add).start_at_terminal();
+    terminal.wait_for("API key");
+    terminal.press("key-canary\r");
+    terminal.wait_for("switched off?");
+    terminal.press("y\r");
+    let shown = terminal.wait();
+    shown.succeeds().prints_part("Added the MCP server 'x'");
+    assert!(!shown.stdout.contains("canary"), "{}", shown.stdout);
+    assert!(desk.home.read(".env").contains("MCP_X_API_KEY=key-canary"));
+    assert!(!desk.home.read("config.yaml").contains("canary"));
 }

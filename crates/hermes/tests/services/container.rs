@@ -142,6 +142,17 @@ impl Container {
         )
     }
 
+    /// Waits until the slot of a profile is up and ready with another process than the last one; its pid.
+    #[track_caller]
+    pub(crate) fn next_ready(&self, profile: &str, last: i64) -> i64 {
+        // Asked at once: right after a kill the supervisor still tells of the process that was killed.
+        self.wait_for(&format!(
+            "set -- $(s6-svstat -o up,ready,pid /run/service/gateway-{profile}); \
+             test \"$1 $2\" = 'true true' && test $3 != {last}"
+        ));
+        self.slot(profile).2
+    }
+
     /// Puts a program before that of the machine.
     pub(crate) fn put_before(&self, name: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt;

@@ -10,13 +10,13 @@ use reqwest::Url;
 use serde_json::Value;
 
 use super::authorization_server::{AuthorizationServer, parsed, permitted};
-use super::discovery::same_issuer;
+use super::discovery::{is_issuer_at, same_issuer};
 use super::registration::ClientRequest;
 use super::token_request::TokenRequest;
 use crate::login::pkce::Pkce;
 use crate::login::redirect_listener::{AwaitedRedirect, Redirect, RedirectListener, TypedAddress};
 use crate::login::{LoginConnection, LoginError};
-use crate::route::host_of;
+use crate::route::{host_of, is_local};
 
 /// The path that the browser is sent back to.
 const PATH: &str = "/callback";
@@ -123,7 +123,12 @@ impl ResourceLogin {
         let endpoint = server.text("authorization_endpoint").unwrap_or_default();
         let mut page = parsed(endpoint)?;
         permitted(&parsed(&self.url)?, &page)?;
-        if !matches!(page.scheme(), "https" | "http") {
+        let is_safe = match page.scheme() {
+            "https" => true,
+            "http" => is_local(&host_of(endpoint)),
+            _ => false,
+        };
+        if !is_safe {
             return Err(LoginError::Address(endpoint.to_owned()));
         }
         let id = client["client_id"].as_str().unwrap_or_default();
@@ -153,15 +158,54 @@ impl RedirectAddress {
 
 /// The code has to come from the server that was asked (RFC 9207), as far as that is said.
 fn check_issuer(server: &AuthorizationServer, redirect: &Redirect) -> Result<(), LoginError> {
-    let expected = server.text("issuer").unwrap_or_default();
     let is_promised =
         server.document["authorization_response_iss_parameter_supported"] == Value::Bool(true);
-    let is_right = match &redirect.issuer {
-        Some(issuer) => expected.is_empty() || same_issuer(issuer, expected),
-        None => !is_promised,
+    let expected = server.text("issuer");
+    let is_right = match (&redirect.issuer, expected) {
+        (Some(issuer), Some(expected)) => same_issuer(issuer, expected),
+        // A server that says nothing of itself is the resource's own.
+        (Some(issuer), None) => is_issuer_at(issuer, &parsed(&server.resource)?),
+        (None, _) => !is_promised,
     };
     if is_right {
         return Ok(());
     }
-    Err(LoginError::WrongIssuer(host_of(expected)))
+    let asked = expected.unwrap_or(&server.resource);
+    Err(LoginError::WrongIssuer(host_of(asked)))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn codes_count_that_come_from_the_server_that_was_asked() {
+        let url = "https://a.example/mcp";
+        let with = |document: Option<Value>| AuthorizationServer::kept(document, url).unwrap();
+        let promising = json!({
+            "issuer": "https://login.example",
+            "authorization_response_iss_parameter_supported": true,
+        });
+        let quiet = json!({"issuer": "https://login.example"});
+        for (document, issuer, expected) in [
+            (Some(&promising), Some("https://login.example/"), true),
+            (Some(&promising), Some("https://other.example"), false),
+            (Some(&promising), None, false),
+            (Some(&quiet), None, true),
+            (Some(&quiet), Some("https://other.example"), false),
+            (None, None, true),
+            (None, Some("https://a.example"), true),
+            (None, Some("https://other.example"), false),
+        ] {
+            let redirect = Redirect {
+                code: "c".to_owned(),
+                issuer: issuer.map(str::to_owned),
+            };
+            let checked = check_issuer(&with(document.cloned()), &redirect);
+            assert_eq!(checked.is_ok(), expected, "{document:?} {issuer:?}");
+        }
+    }
 }

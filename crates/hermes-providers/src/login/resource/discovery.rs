@@ -120,7 +120,16 @@ impl Search<'_> {
             .iter()
             .filter_map(|place| at(&self.resource, place))
             .collect();
-        self.first(&places, is_server)
+        let found = self.first(&places, is_server)?;
+        let issuer = found.as_ref().and_then(|found| found["issuer"].as_str());
+        match issuer {
+            // What a resource says of somebody else is hearsay: with the pages of one server and the
+            // addresses of another it would get hold of codes. That server has to say it.
+            Some(issuer) if !is_issuer_at(issuer, &self.resource) => {
+                self.server_document(issuer).map(Some)
+            }
+            _ => Ok(found),
+        }
     }
 
     fn checked_resource(&self, stated: &str) -> Result<String, LoginError> {
@@ -172,6 +181,11 @@ fn at(url: &Url, path: &str) -> Option<Url> {
 
 fn is_server(document: &Value) -> bool {
     document["authorization_endpoint"].is_string() && document["token_endpoint"].is_string()
+}
+
+/// Whether an issuer is on the host of an address.
+pub(super) fn is_issuer_at(issuer: &str, url: &Url) -> bool {
+    Url::parse(issuer).is_ok_and(|issuer| issuer.origin() == url.origin())
 }
 
 /// Whether two texts name one issuer; a slash at the end comes and goes.
@@ -244,6 +258,22 @@ mod tests {
         assert_eq!(Challenge::read("Bearer"), Challenge::default());
         let plain = Challenge::read("Bearer scope=read, resource_metadata=https://b.example/");
         assert_eq!(plain.scope.as_deref(), Some("read"));
+    }
+
+    #[test]
+    fn issuers_belong_to_a_host_and_a_port() {
+        let resource = Url::parse("https://a.example/mcp").unwrap();
+        for (issuer, expected) in [
+            ("https://a.example", true),
+            ("https://a.example:443/tenant", true),
+            ("https://b.example", false),
+            ("https://a.example:8443", false),
+            ("http://a.example", false),
+            ("https://a.example.org", false),
+            ("a.example", false),
+        ] {
+            assert_eq!(is_issuer_at(issuer, &resource), expected, "{issuer}");
+        }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! `hermes mcp add`.
 
 use hermes_mcp::ServerConfig;
+use hermes_secret::SecretString;
 use serde_json::{Map, Value, json};
 
 use super::configure::choose;
 use super::entry::{check_name, exists, save_secret, write};
 use super::probe::probe;
+use crate::commands::auth::ask_key;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::{ask_line, can_ask, confirm, counted};
+use crate::ui::{can_ask, confirm, counted};
 
 /// Ready-made settings, by the name of a program that is a server as well.
 const PRESETS: &[(&str, &str, &[&str])] = &[("codex", "codex", &["mcp-server"])];
@@ -24,13 +26,13 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "preset")]
     command: Option<String>,
     /// Arguments of the program; everything after this
-    #[arg(long = "args", num_args = 0.., allow_hyphen_values = true)]
+    #[arg(long = "args", num_args = 0.., allow_hyphen_values = true, conflicts_with_all = ["url", "preset"])]
     words: Vec<String>,
     /// Ready-made settings: codex
     #[arg(long)]
     preset: Option<String>,
     /// How requests are authorised: `oauth`, or `header` with a key that is asked for
-    #[arg(long, value_parser = ["oauth", "header"])]
+    #[arg(long, value_parser = ["oauth", "header"], conflicts_with_all = ["command", "preset"])]
     auth: Option<String>,
     /// Seconds for the server to start
     #[arg(long)]
@@ -55,7 +57,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 }
 
 /// A value for `.env`: the name of the variable, and the secret.
-pub(super) type Secret = (String, String);
+pub(super) type Secret = (String, SecretString);
 
 /// Tries a server and writes its settings. A server that does not answer is written, switched off, if
 /// the person says so.
@@ -69,7 +71,7 @@ pub(super) fn add(
     // The key is not in `.env` yet: for the attempt it stands in the settings themselves.
     let mut tried = entry.clone();
     if let (Some((_, value)), Some(headers)) = (&secret, tried.get_mut("headers")) {
-        *headers = json!({"Authorization": format!("Bearer {value}")});
+        *headers = json!({"Authorization": format!("Bearer {}", value.expose())});
     }
     let server = ServerConfig::parse(name, &Value::Object(tried)).map_err(problem)?;
     let needs_login = entry.get("auth").is_some_and(|auth| auth == "oauth");
@@ -149,10 +151,8 @@ fn entry(args: &Args, context: &Context) -> Result<(Map<String, Value>, Option<S
                 let header = format!("Bearer ${{{variable}}}");
                 entry.insert("headers".to_owned(), json!({"Authorization": header}));
                 if context.config().secret(&variable).is_none() {
-                    let question = "API key (it is saved in .env): ";
-                    let Some(key) =
-                        ask_line(context.printer, question)?.filter(|key| !key.is_empty())
-                    else {
+                    let question = "API key (not shown; it is saved in .env): ";
+                    let Some(key) = ask_key(context, question)? else {
                         return Err(CommandError::user("no key was given").hint(format!(
                             "set {variable} with `hermes config set {variable} …` first"
                         )));

@@ -2,6 +2,7 @@
 
 use hermes_config::settings::{SetRequest, set, unset};
 use hermes_mcp::{ConfiguredServers, ServerConfig};
+use hermes_secret::SecretString;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -41,6 +42,7 @@ pub(super) fn find(name: &str, context: &Context) -> Result<ServerConfig> {
     let error = CommandError::user(format!("no such MCP server: '{}'", one_line(name, 60)));
     Err(match hermes_text::closest(name, names) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None if found.servers.is_empty() => error.hint("add one with `hermes mcp add`"),
         None => error.hint("`hermes mcp list` shows the servers"),
     })
 }
@@ -66,11 +68,12 @@ pub(super) fn remove(name: &str, context: &Context) -> Result<()> {
 }
 
 /// Saves a secret in `.env`, where the settings name it as `${NAME}`.
-pub(super) fn save_secret(variable: &str, value: &str, context: &Context) -> Result<()> {
+pub(super) fn save_secret(variable: &str, value: &SecretString, context: &Context) -> Result<()> {
+    context.refuse_if_managed(".env")?;
     context.ensure_home()?;
     let request = SetRequest {
         key: variable,
-        value,
+        value: value.expose(),
         force: true,
     };
     set(&context.sources_to_write(), &request)?;

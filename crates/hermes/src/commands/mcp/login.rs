@@ -8,6 +8,7 @@ use hermes_mcp::{Auth, ConfiguredServers, ServerConfig, Transport};
 use hermes_proc::Wake;
 use hermes_providers::LoginStep;
 
+use super::entry::find;
 use crate::commands::auth::login_failed;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -33,16 +34,14 @@ pub(crate) struct ReauthArgs {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
-    let servers = ConfiguredServers::resolve(context.config());
-    let server = configured(&servers, &args.name)?;
-    log_in(server, context)
+    log_in(&find(&args.name, context)?, context)
 }
 
 pub(crate) fn reauth(args: &ReauthArgs, context: &Context) -> Result<()> {
-    let servers = ConfiguredServers::resolve(context.config());
     if let Some(name) = &args.name {
-        return log_in(configured(&servers, name)?, context);
+        return log_in(&find(name, context)?, context);
     }
+    let servers = ConfiguredServers::resolve(context.config());
     let wanted: Vec<&ServerConfig> = servers
         .servers
         .iter()
@@ -117,25 +116,6 @@ fn show(context: &Context, page: &str, port: u16) {
         "Waiting for the browser; Ctrl-C gives up. If it runs on another machine, it ends at a page \
          on port {port} that it cannot open: paste the address of that page here."
     )));
-}
-
-fn configured<'a>(servers: &'a ConfiguredServers, name: &str) -> Result<&'a ServerConfig> {
-    if let Some(server) = servers.get(name) {
-        return Ok(server);
-    }
-    if let Some(problem) = servers.problems.iter().find(|one| one.server == name) {
-        return Err(CommandError::user(problem.to_string()));
-    }
-    let known: Vec<String> = servers
-        .servers
-        .iter()
-        .map(|server| visible(&server.name))
-        .collect();
-    let error = CommandError::user(format!("no such MCP server: '{}'", visible(name)));
-    Err(match known.as_slice() {
-        [] => error.hint("add one with `hermes mcp add`"),
-        known => error.hint(format!("configured: {}", known.join(", "))),
-    })
 }
 
 fn failed(error: OAuthError) -> CommandError {

@@ -109,11 +109,11 @@ fn restore(
 ) -> Result<()> {
     let restored = checkpoints.restore(snapshot, path.filter(|path| !path.is_empty()), cwd)?;
     let (id, reason) = (&snapshot.short_id, one_line(&snapshot.reason, SHORT));
-    if restored.files == 0 {
+    if restored.files == 0 && restored.unsaved.is_empty() {
         state.note(format!(
             "Nothing differs from the snapshot {id} ({reason})."
         ))?;
-    } else {
+    } else if restored.files > 0 {
         let files = counted(restored.files, "file");
         state.note(format!(
             "Restored {files} from the snapshot {id} ({reason})."
