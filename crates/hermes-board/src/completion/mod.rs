@@ -46,6 +46,8 @@ pub struct CompletionSetup<'c> {
     pub workspace_seen: Option<&'c Path>,
     /// Called before the first check runs, with the number of checks.
     pub on_checks: &'c dyn Fn(usize),
+    /// Called when every check has passed, before the card becomes done. If that fails, it does not.
+    pub before_done: Option<&'c dyn Fn() -> Result<()>>,
 }
 
 impl std::fmt::Debug for CompletionSetup<'_> {
@@ -96,6 +98,12 @@ pub fn complete(
         GoalVerdict::Unjudged(reason) => Some(reason),
         GoalVerdict::NotYet(reason) => return Ok(CompletionOutcome::GoalNotReached(reason)),
     };
+    // A card with checks comes to that once they have passed.
+    if let Some(before_done) = setup.before_done
+        && store.checks(id)?.is_empty()
+    {
+        before_done()?;
+    }
     let (completed, checks) = match complete_card(store, setup.home, id, &completion)? {
         CompleteOutcome::Done(completed) => (completed, 0),
         CompleteOutcome::NeedsChecks(checks) => {
