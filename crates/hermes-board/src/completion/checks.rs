@@ -50,10 +50,11 @@ pub(super) fn run(
     (setup.on_checks)(begun.checks.len());
     let session = begun.session.id;
     let outcome = run_all(store, &begun, setup).and_then(|passed| {
+        let mut completion = completion.clone();
         if let Some(before_done) = setup.before_done.filter(|_| passed) {
-            before_done()?;
+            before_done(&mut completion)?;
         }
-        finish_checks(store, id, session, completion, setup)
+        finish_checks(store, id, session, &completion, setup)
     });
     if outcome.is_err()
         && let Err(error) = store.abandon_checks(session)

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
@@ -33,11 +33,6 @@ impl RepoPath {
 
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
-    }
-
-    /// The path below a directory.
-    pub fn below(&self, directory: &Path) -> PathBuf {
-        directory.join(self.as_path())
     }
 }
 

@@ -86,18 +86,25 @@ pub fn approve(
         must_be_reviewed(work, request.reviewed)?;
         work.may_land(&action)?;
     }
-    let landed = RefCell::new(Landed::Kept);
-    let land = || -> Result<()> {
-        if let Some(work) = &work {
-            // Checks may have taken their time.
-            must_be_reviewed(work, request.reviewed)?;
-            landed.replace(work.land(&action)?);
-        }
-        Ok(())
+    let at = store.now();
+    let outcome = RefCell::new(None);
+    let land = || -> Result<Approval> {
+        let landed = match &work {
+            Some(work) => {
+                // Checks may have taken their time.
+                must_be_reviewed(work, request.reviewed)?;
+                work.land(&action)?
+            }
+            None => Landed::Kept,
+        };
+        let approval = approval(request.by, at, &landed);
+        outcome.replace(Some((approval.clone(), landed)));
+        Ok(approval)
     };
     let mut checks = 0;
     if is_done {
-        land()?;
+        let approval = land()?;
+        store.record_approval(id, &approval)?;
     } else {
         let summary = store.show(id, None)?.latest_summary;
         let by = request.by;
@@ -106,10 +113,14 @@ pub fn approve(
             is_approval: true,
             ..Completion::default()
         };
+        let before_done = |completion: &mut Completion| {
+            completion.approval = Some(land()?);
+            Ok(())
+        };
         let setup = CompletionSetup {
             // Whoever approves has judged.
             judge: None,
-            before_done: Some(&land),
+            before_done: Some(&before_done),
             ..*setup
         };
         match completion::complete(store, id, &completion, &setup)? {
@@ -122,8 +133,19 @@ pub fn approve(
             }
         }
     }
-    let landed = landed.into_inner();
-    let (word, commit, branch) = match &landed {
+    let Some((approval, landed)) = outcome.into_inner() else {
+        return Ok(ApproveOutcome::LostRace);
+    };
+    Ok(ApproveOutcome::Approved(Box::new(Approved {
+        task_id: id.clone(),
+        approval,
+        landed,
+        checks,
+    })))
+}
+
+fn approval(by: &str, at: i64, landed: &Landed) -> Approval {
+    let (action, commit, branch) = match landed {
         Landed::Kept => ("none".to_owned(), None, None),
         Landed::Merged { commit, branch, .. } => ("merge".to_owned(), Some(commit), Some(branch)),
         Landed::Pushed {
@@ -132,20 +154,13 @@ pub fn approve(
             branch,
         } => (format!("push:{remote}"), Some(commit), Some(branch)),
     };
-    let approval = Approval {
-        by: request.by.to_owned(),
-        at: store.now(),
-        action: word,
+    Approval {
+        by: by.to_owned(),
+        at,
+        action,
         commit: commit.cloned(),
         branch: branch.cloned(),
-    };
-    store.record_approval(id, &approval)?;
-    Ok(ApproveOutcome::Approved(Box::new(Approved {
-        task_id: id.clone(),
-        approval,
-        landed,
-        checks,
-    })))
+    }
 }
 
 /// Whether the card is done already; refuses one that cannot be approved.

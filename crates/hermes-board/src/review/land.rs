@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hermes_proc::{Git, GitError, GitLimits};
+use hermes_proc::{GitError, GitLimits};
 use serde::Serialize;
 
 use crate::model::{OnApprove, WorkspaceKind};
@@ -16,14 +16,12 @@ use crate::{Error, Result};
 
 /// Time of a merge, and of a push over a slow line.
 const TIMEOUT: Duration = Duration::from_mins(10);
-const LIMITS: GitLimits = GitLimits {
+pub(super) const LIMITS: GitLimits = GitLimits {
     timeout: TIMEOUT,
     max_output: 4 * 1024 * 1024,
 };
 /// Conflicting files that are named.
 const NAMED: usize = 5;
-/// Characters of a title in the message of a commit.
-const TITLE: usize = 100;
 
 /// What was done with approved work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,7 +88,7 @@ impl ReviewedWork {
         }
     }
 
-    fn cannot(
+    pub(super) fn cannot(
         &self,
         action: &'static str,
         problem: impl Into<String>,
@@ -106,7 +104,7 @@ impl ReviewedWork {
     }
 
     /// The branch of the card, which must be checked out in its worktree.
-    fn own_branch(&self, action: &'static str) -> Result<&str> {
+    pub(super) fn own_branch(&self, action: &'static str) -> Result<&str> {
         if self.kind != WorkspaceKind::Worktree {
             return Err(self.cannot(
                 action,
@@ -132,7 +130,7 @@ impl ReviewedWork {
         }
     }
 
-    fn known_head(&self, action: &'static str) -> Result<String> {
+    pub(super) fn known_head(&self, action: &'static str) -> Result<String> {
         self.head.clone().ok_or_else(|| {
             self.cannot(
                 action,
@@ -229,114 +227,6 @@ impl ReviewedWork {
             ),
             "commit or stash them first",
         ))
-    }
-
-    /// What is not committed, as `git status` prints it.
-    fn uncommitted(&self) -> Result<Vec<String>> {
-        let words = [
-            "status",
-            "--porcelain",
-            "-z",
-            "--untracked-files=all",
-            "--no-renames",
-            "--ignore-submodules=dirty",
-        ];
-        let status = self.git.run_with_input(&self.top, words, b"", LIMITS);
-        let status = status.map_err(ReviewError::from)?;
-        let entries = status
-            .split(|byte| *byte == 0)
-            .filter(|entry| !entry.is_empty());
-        Ok(entries
-            .map(|entry| String::from_utf8_lossy(entry).into_owned())
-            .collect())
-    }
-
-    /// Refuses what is not committed and cannot be committed as it was reviewed.
-    fn nothing_uncommittable(&self, action: &'static str) -> Result<()> {
-        let entries = self.uncommitted()?;
-        let name = |entry: &str| crate::shown(entry.get(3..).unwrap_or_default(), 200);
-        let is_conflict = |entry: &&String| {
-            let state = entry.get(..2).unwrap_or_default();
-            state.contains('U') || state == "AA" || state == "DD"
-        };
-        let hint = format!("look at it in {}", self.top.display());
-        if let Some(entry) = entries.iter().find(is_conflict) {
-            let problem = format!("{} has conflicts that are not resolved", name(entry));
-            return Err(self.cannot(action, problem, hint));
-        }
-        if let Some(entry) = entries.iter().find(|entry| entry.ends_with('/')) {
-            let problem = format!("{} is a repository of its own", name(entry));
-            return Err(self.cannot(action, problem, hint));
-        }
-        if entries.is_empty() {
-            return Ok(());
-        }
-        // Files that a program of the repository would change on their way into a commit.
-        let ask = ["config", "--get-regexp", "^filter\\..*\\.(clean|process)$"];
-        if self.git.run(&self.top, ask).is_ok() {
-            let mut paths = Vec::new();
-            for entry in &entries {
-                paths.extend_from_slice(entry.get(3..).unwrap_or_default().as_bytes());
-                paths.push(0);
-            }
-            let words = ["check-attr", "-z", "--stdin", "filter"];
-            let answer = self.git.run_with_input(&self.top, words, &paths, LIMITS);
-            let answer = answer.map_err(ReviewError::from)?;
-            let answer = String::from_utf8_lossy(&answer).into_owned();
-            let fields: Vec<&str> = answer.split('\0').collect();
-            let filtered = fields.chunks_exact(3).find(|field| {
-                let value = field.get(2).copied().unwrap_or_default();
-                !matches!(value, "unspecified" | "unset")
-            });
-            if let Some(&[path, ..]) = filtered {
-                let path = crate::shown(path, 200);
-                let problem = format!("{path} is not committed and has a filter, which is not run");
-                let hint = format!("commit it yourself in {}", self.top.display());
-                return Err(self.cannot(action, problem, hint));
-            }
-        }
-        Ok(())
-    }
-
-    /// Git with somebody as the author of commits, where nobody is configured.
-    fn author(&self, git: &Git) -> Git {
-        match git.run(&self.top, ["config", "user.email"]) {
-            Ok(_) => git.clone(),
-            Err(_) => git
-                .clone()
-                .with_settings(&["user.name=Hermes", "user.email=hermes@localhost"]),
-        }
-    }
-
-    fn message(&self, what: &str) -> String {
-        let title = hermes_text::one_line(&self.task.title, TITLE);
-        format!("{what}{title}\n\nCard: {}\n", self.task.id)
-    }
-
-    /// Commits what is not committed on the card's branch; gives its newest commit.
-    fn commit_rest(&self, action: &'static str) -> Result<String> {
-        self.own_branch(action)?;
-        self.nothing_uncommittable(action)?;
-        if self.uncommitted()?.is_empty() {
-            return self.known_head(action);
-        }
-        let git = self.author(&self.git);
-        let run = |words: &[&str]| {
-            let answer = git.run_within(&self.top, words.iter().copied(), LIMITS);
-            answer.map_err(ReviewError::from)
-        };
-        run(&["add", "--all"])?;
-        let message = self.message("");
-        run(&[
-            "commit",
-            "--quiet",
-            "--no-verify",
-            "--no-status",
-            "-m",
-            &message,
-        ])?;
-        let head = self.commit("HEAD")?;
-        head.ok_or_else(|| self.cannot(action, "its branch has no commit", "look at its worktree"))
     }
 
     /// The tree of a merge; refuses conflicts.
@@ -466,86 +356,6 @@ impl ReviewedWork {
                     crate::shown(target, 100)
                 ),
                 "mend that and approve again; nothing was merged",
-            )),
-            Err(error) => Err(ReviewError::from(error).into()),
-        }
-    }
-
-    /// The remote to push to: the one that is named, that of the branch the work came from, or the
-    /// only one.
-    fn remote(&self, named: Option<&str>) -> Result<String> {
-        let all = self
-            .git
-            .run(&self.top, ["remote"])
-            .map_err(ReviewError::from)?;
-        let all: Vec<&str> = all.lines().collect();
-        let of_branch = self.base.branch.as_ref().and_then(|branch| {
-            let key = format!("branch.{branch}.remote");
-            self.git.run(&self.top, ["config", "--get", &key]).ok()
-        });
-        let only = match all.as_slice() {
-            [only] => Some((*only).to_owned()),
-            _ => None,
-        };
-        let origin = || all.contains(&"origin").then(|| "origin".to_owned());
-        let wanted = named
-            .map(str::to_owned)
-            .or(of_branch)
-            .or(only)
-            .or_else(origin);
-        match wanted {
-            Some(remote) if all.contains(&remote.as_str()) => Ok(remote),
-            Some(remote) => Err(self.cannot(
-                "pushed",
-                format!(
-                    "its repository has no remote '{}'",
-                    crate::shown(&remote, 100)
-                ),
-                format!("`git remote add` adds one in {}", self.top.display()),
-            )),
-            None => Err(self.cannot(
-                "pushed",
-                "it is not clear to which remote",
-                "name one with --push=REMOTE",
-            )),
-        }
-    }
-
-    fn push(&self, named: Option<&str>) -> Result<Landed> {
-        let remote = self.remote(named)?;
-        let commit = self.commit_rest("pushed")?;
-        let branch = self.own_branch("pushed")?.to_owned();
-        let reference = format!("{commit}:refs/heads/{branch}");
-        let words = [
-            "push",
-            "--quiet",
-            "--no-verify",
-            "--no-signed",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-            "--receive-pack=git-receive-pack",
-            &remote,
-            &reference,
-        ];
-        // Programs that the user has chosen for passwords are run, those of the repository are not.
-        let mut git = self.git.clone().with_settings(&["core.sshCommand=ssh"]);
-        for scope in ["--system", "--global"] {
-            let words = ["config", scope, "--get-all", "credential.helper"];
-            let helpers = self.git.run(&self.top, words).unwrap_or_default();
-            for helper in helpers.lines() {
-                git = git.with_setting(format!("credential.helper={helper}"));
-            }
-        }
-        match git.run_within(&self.top, words, LIMITS) {
-            Ok(_) => Ok(Landed::Pushed {
-                remote,
-                branch,
-                commit,
-            }),
-            Err(GitError::Refused { message, .. }) => Err(self.cannot(
-                "pushed",
-                format!("the remote '{remote}' did not take it: {message}"),
-                "mend that and approve again",
             )),
             Err(error) => Err(ReviewError::from(error).into()),
         }

@@ -6,10 +6,13 @@
 
 mod anchor;
 mod approve;
+mod commit;
 mod diff;
+mod history;
 mod land;
 mod parse;
 mod place;
+mod push;
 mod verdict;
 mod work;
 

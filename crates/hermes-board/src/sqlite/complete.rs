@@ -208,6 +208,9 @@ impl Transaction<'_> {
                 (denied > 0).then_some(denied),
             ),
         )?;
+        if let Some(approval) = &completion.approval {
+            self.write_approval(id, approval)?;
+        }
         let phantom_references = self.phantom_references(completion)?;
         if !phantom_references.is_empty() {
             let phantom = &phantom_references;

@@ -203,24 +203,7 @@ impl SqliteBoard {
         self.write(|tx| {
             let state = tx.card_state(id)?;
             state.require_status(id, "approve", &[Status::Done])?;
-            tx.execute(
-                "INSERT INTO task_reviews (task_id, approved_by, approved_at, approved_action,
-                     approved_commit, approved_branch) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (task_id) DO UPDATE SET approved_by = ?2, approved_at = ?3,
-                     approved_action = ?4, approved_commit = ?5, approved_branch = ?6",
-                params![
-                    id.as_str(),
-                    approval.by,
-                    approval.at,
-                    approval.action,
-                    approval.commit,
-                    approval.branch
-                ],
-            )?;
-            let payload = json!({"by": approval.by, "action": approval.action});
-            let payload = with(payload, "commit", approval.commit.clone());
-            let payload = with(payload, "branch", approval.branch.clone());
-            tx.append(id, None, "approved", payload)
+            tx.write_approval(id, approval)
         })
     }
 }
@@ -241,6 +224,28 @@ impl Transaction<'_> {
             ],
         )?;
         Ok(())
+    }
+
+    /// Records an approval.
+    pub(super) fn write_approval(&self, id: &TaskId, approval: &Approval) -> Result<()> {
+        self.execute(
+            "INSERT INTO task_reviews (task_id, approved_by, approved_at, approved_action,
+                 approved_commit, approved_branch) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (task_id) DO UPDATE SET approved_by = ?2, approved_at = ?3,
+                 approved_action = ?4, approved_commit = ?5, approved_branch = ?6",
+            params![
+                id.as_str(),
+                approval.by,
+                approval.at,
+                approval.action,
+                approval.commit,
+                approval.branch
+            ],
+        )?;
+        let payload = json!({"by": approval.by, "action": approval.action});
+        let payload = with(payload, "commit", approval.commit.clone());
+        let payload = with(payload, "branch", approval.branch.clone());
+        self.append(id, None, "approved", payload)
     }
 
     pub(super) fn set_on_approve(&self, id: &TaskId, action: Option<&OnApprove>) -> Result<()> {

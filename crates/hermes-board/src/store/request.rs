@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{
-    Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, OnApprove, RunId, SkillList, Status,
-    TaskId, WorkBase, WorkerExit, WorkerIdentity, WorkspaceKind,
+    Approval, Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, OnApprove, RunId,
+    SkillList, Status, TaskId, WorkBase, WorkerExit, WorkerIdentity, WorkspaceKind,
 };
 
 /// A card to be created.
@@ -129,6 +129,9 @@ pub struct Completion {
     /// Whether a person has approved the work: that ends the wait for a review, too.
     #[serde(default)]
     pub is_approval: bool,
+    /// The approval, recorded with the completion.
+    #[serde(skip)]
+    pub approval: Option<Approval>,
     /// Cards the worker claims to have created.
     pub created_cards: Vec<TaskId>,
     /// Files copied for this card, to be recorded with the completion.

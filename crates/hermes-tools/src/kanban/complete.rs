@@ -51,6 +51,7 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
             .collect(),
         attachments: Vec::new(),
         is_approval: false,
+        approval: None,
     };
     if completion.handoff().is_none() {
         return Err("Give a summary or a result: the next worker reads nothing else.".into());

@@ -13,9 +13,10 @@ use crate::diffing::{POEM, Project};
 /// A card with a commit and a file that is not committed, waiting for a review.
 fn finished(project: &Project, flags: &[&str]) -> (String, PathBuf) {
     let (id, tree) = project.card(flags);
-    fs::write(tree.join("poem.txt"), POEM.replace("two", "zwei")).unwrap();
+    let poem = POEM.replace("two", &format!("zwei, {id}"));
+    fs::write(tree.join("poem.txt"), poem).unwrap();
     git(&tree, &["commit", "--quiet", "-a", "-m", "translated"]);
-    fs::write(tree.join("note.txt"), "a note\n").unwrap();
+    fs::write(tree.join("note.txt"), format!("a note, {id}\n")).unwrap();
     project
         .desk
         .kanban(&["block", &id, "review-required: look"])
@@ -43,7 +44,7 @@ fn approved_work_is_fast_forwarded_with_what_was_not_committed() {
     assert_eq!(tip, git(&tree, &["rev-parse", "HEAD"]));
     assert_eq!(
         fs::read_to_string(project.repository.join("note.txt")).unwrap(),
-        "a note\n"
+        format!("a note, {id}\n")
     );
     assert_eq!(git(&project.repository, &["status", "--porcelain"]), "");
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
@@ -53,11 +54,11 @@ fn approved_work_is_fast_forwarded_with_what_was_not_committed() {
     let approval = desk.last_event(&id, "approved");
     assert_eq!(
         approval,
-        json!({"by": "user", "action": "merge", "commit": tip, "branch": "main"})
+        json!({"by": "default", "action": "merge", "commit": tip, "branch": "main"})
     );
     desk.kanban(&["show", &id])
         .succeeds()
-        .prints_part("\nReview: approved by user at ")
+        .prints_part("\nReview: approved by default at ")
         .prints_part(&format!(", merged into main ({short})\n"));
     // Again is no harm: it has been merged.
     desk.kanban(&["review", "approve", &id, "--merge"])
@@ -270,7 +271,6 @@ fn approved_work_is_pushed_to_the_remote_it_names() {
     assert!(!project.repository.join("note.txt").exists());
 
     // Only names of remotes, no addresses.
-    let (id, _) = finished(&project, &[]);
     for remote in [
         "--push=ext::sh -c id",
         "--push=https://example.org/x",

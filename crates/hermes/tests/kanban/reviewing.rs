@@ -61,7 +61,7 @@ fn comments_are_made_answered_and_resolved() {
     let event = desk.last_event(&id, "review_commented");
     assert_eq!(
         event,
-        json!({"by": "user", "comment": 2, "file": "poem.txt", "side": "old", "lines": [6, 6]})
+        json!({"by": "default", "comment": 2, "file": "poem.txt", "side": "old", "lines": [6, 6]})
     );
     desk.kanban(&["review", "reply", &id, "1", "Why?"])
         .succeeds();
@@ -73,8 +73,8 @@ fn comments_are_made_answered_and_resolved() {
         .prints(&format!("Comment 2 of {id} was resolved already\n"));
     let list = desk.kanban(&["review", "list", &id]);
     list.succeeds()
-        .prints_part("#1 poem.txt:5-6  user ")
-        .prints_part("    | fünf\n    | sechs\n    Keep English.\n    ↳ user ")
+        .prints_part("#1 poem.txt:5-6  default ")
+        .prints_part("    | fünf\n    | sechs\n    Keep English.\n    ↳ default ")
         .prints_part("    Why?\n")
         .says("hint: --all also shows 1 resolved comment\n");
     desk.kanban(&["show", &id])
@@ -167,7 +167,7 @@ fn commented_lines_are_found_again_or_outdated() {
     let context = desk.kanban(&["context", &id]);
     context
         .succeeds()
-        .prints_part("### Comment 1 on poem.txt:7, by `user` at ")
+        .prints_part("### Comment 1 on poem.txt:7, by `default` at ")
         .prints_part("\n    fünf\n\nfirst\n")
         .prints_part(
             "_These lines have changed since; this is what they were:_\n    sechs\n\nsecond\n",
@@ -204,13 +204,13 @@ fn card_is_sent_back_with_its_comments() {
     assert_eq!(desk.status(&id), "ready");
     assert_eq!(
         desk.last_event(&id, "changes_requested"),
-        json!({"by": "user", "comments": 1, "text": "Mind the style."})
+        json!({"by": "default", "comments": 1, "text": "Mind the style."})
     );
     let context = desk.kanban(&["context", &id]);
     context
         .succeeds()
         .prints_part("## Review comments\n")
-        .prints_part("### Comment 1 on poem.txt:5, by `user` at ")
+        .prints_part("### Comment 1 on poem.txt:5, by `default` at ")
         .prints_part("\n    fünf\n\nKeep English.\n")
         .prints_part("CHANGES REQUESTED: Mind the style.\n");
     // A worker of it is not held back, though it was completed a moment ago.
@@ -333,7 +333,7 @@ fn walk_at_a_terminal_comments_and_sends_back() {
     at.wait_for("modified  poem.txt");
     at.wait_for("[1/2] n next");
     at.press("n\r");
-    at.wait_for("second\\\\033[2J.txt");
+    at.wait_for("second\\033[2J.txt");
     at.wait_for("[2/2]");
     at.press("n\r");
     at.wait_for("That was the last file.");
