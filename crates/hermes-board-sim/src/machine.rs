@@ -304,6 +304,7 @@ impl WorkerHost for SimulatedHost<'_> {
         Ok(ResolvedWorkspace {
             path: "/work".into(),
             branch: None,
+            base: None,
         })
     }
 

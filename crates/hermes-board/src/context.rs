@@ -10,7 +10,7 @@ use hermes_text::{cut, first_line};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::model::{Attachment, Check, Object, Task, TaskId};
+use crate::model::{Attachment, Check, Object, ReviewComment, Task, TaskId};
 use crate::sqlite::{ContextFacts, ParentResult};
 use crate::{Result, SqliteBoard};
 
@@ -18,6 +18,9 @@ const BODY: usize = 8192;
 const FIELD: usize = 4096;
 const COMMENT: usize = 2048;
 const LINE: usize = 200;
+/// Characters of the quoted lines of a review comment, and of all review comments together.
+const QUOTE: usize = 1024;
+const REVIEW: usize = 24_576;
 const ATTEMPTS: i64 = 10;
 const COMMENTS: i64 = 30;
 /// What a worker keeps of its time to notice that a command took too long.
@@ -93,6 +96,7 @@ impl Text<'_> {
             self.line("");
         }
         self.checks(&facts.checks);
+        self.review(&facts.review);
         self.attachments(&facts.attachments, options);
         self.attempts(facts);
         self.parents(&facts.parents);
@@ -149,6 +153,53 @@ impl Text<'_> {
             self.line(&format!("{}. `{command}`", check.position));
         }
         self.line("");
+    }
+
+    fn review(&mut self, comments: &[ReviewComment]) {
+        if comments.is_empty() {
+            return;
+        }
+        self.line("## Review comments");
+        self.line(
+            "A reviewer sent the work back with these comments on its lines. Deal with each, then \
+             answer or resolve it: kanban_comment with its number as review_comment, and with \
+             resolve for what is done.",
+        );
+        let begin = self.out.len();
+        for (comment, before) in comments.iter().zip(0..) {
+            let characters = self.out.get(begin..).map_or(0, |text| text.chars().count());
+            if characters > REVIEW {
+                let left = comments.len() - before;
+                self.line(&format!(
+                    "_({left} more not shown: `kanban_show` lists all under review)_"
+                ));
+                break;
+            }
+            self.review_comment(comment);
+        }
+        self.line("");
+    }
+
+    fn review_comment(&mut self, comment: &ReviewComment) {
+        let author = comment.author.replace('`', "");
+        let when = self.when(comment.created_at);
+        let (number, place) = (comment.number, &comment.lines);
+        self.line(&format!(
+            "### Comment {number} on {place}, by `{author}` at {when}"
+        ));
+        if comment.outdated {
+            self.line("_These lines have changed since; this is what they were:_");
+        }
+        for line in capped_lines(&comment.quote, QUOTE) {
+            self.line(&format!("    {line}"));
+        }
+        self.line("");
+        self.line(&capped(&comment.body, COMMENT));
+        for reply in &comment.replies {
+            let author = reply.author.replace('`', "");
+            let body = capped(&reply.body, COMMENT);
+            self.line(&format!("answer from `{author}`: {body}"));
+        }
     }
 
     fn attachments(&mut self, attachments: &[Attachment], options: &ContextOptions) {
@@ -298,6 +349,16 @@ fn capped(text: &str, most: usize) -> String {
     }
     let omitted = text.chars().count() - most;
     format!("{kept}… [truncated, {omitted} chars omitted]")
+}
+
+/// The lines of a text, without those beyond a number of characters.
+fn capped_lines(text: &str, most: usize) -> Vec<String> {
+    let kept = cut(text, most);
+    let mut lines: Vec<String> = kept.lines().map(str::to_owned).collect();
+    if kept.len() < text.len() {
+        lines.push("…".to_owned());
+    }
+    lines
 }
 
 /// The same value with the keys of its objects in order.

@@ -141,6 +141,12 @@ pub enum Error {
     ChecksOver { session: i64 },
     #[error(transparent)]
     Workspace(#[from] crate::workspace_refusal::WorkspaceRefusal),
+    #[error(transparent)]
+    Review(#[from] crate::review_error::ReviewError),
+    #[error("{id} has no review comment {number}")]
+    UnknownReviewComment { id: TaskId, number: u32 },
+    #[error("there is nothing to send {id} back for: it has no open review comment")]
+    NothingToChange { id: TaskId },
     /// Anything else that is wrong with a request.
     #[error("{0}")]
     BadRequest(String),
@@ -260,6 +266,14 @@ impl Error {
                 "a name has no slashes or control characters and does not begin with '-' or '.'"
                     .to_owned(),
             ),
+            Self::Review(error) => error.hint(),
+            Self::UnknownReviewComment { id, .. } => Some(format!(
+                "`hermes kanban review list {id}` shows the comments"
+            )),
+            Self::NothingToChange { id } => Some(format!(
+                "say what to change: `hermes kanban review request-changes {id} TEXT`, or comment on \
+                 lines with `hermes kanban review comment`"
+            )),
             Self::RelativePath { .. }
             | Self::NotAllowed { .. }
             | Self::SelfLink { .. }
@@ -280,7 +294,7 @@ impl Error {
                 | Self::ForeignBoard { .. }
                 | Self::RelativePath { .. }
                 | Self::BranchWithoutWorktree
-        )
+        ) || matches!(self, Self::Review(error) if error.is_usage())
     }
 
     /// Whether the disk is full, or what the user may use of it.
@@ -290,6 +304,11 @@ impl Error {
             Self::Store(error) => error.is_storage_full(),
             _ => false,
         }
+    }
+
+    /// Whether a program that is needed is missing.
+    pub fn is_missing_part(&self) -> bool {
+        matches!(self, Self::Review(error) if error.is_missing_part())
     }
 
     /// Whether the file is at fault, not the request.

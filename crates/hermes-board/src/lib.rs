@@ -20,6 +20,8 @@ mod id;
 pub mod model;
 pub mod plan;
 mod projects;
+pub mod review;
+mod review_error;
 mod schema;
 mod settings;
 mod sqlite;
@@ -35,12 +37,13 @@ pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
 pub(crate) use hermes_text::shown;
 pub use projects::find_project;
+pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
     BoardEvent, BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts,
-    Decomposition, EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit,
-    RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, Undecided,
-    Unseen,
+    Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
+    PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole,
+    SwarmWorker, Undecided, Unseen,
 };
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;

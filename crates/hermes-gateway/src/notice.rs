@@ -47,6 +47,34 @@ pub(crate) fn notice(board: &str, task: &Task, event: &Event) -> Option<String> 
             let limit = limit.map(|limit| format!("the limit is {limit} s"));
             ("⏱", with("timed out, will be tried again", limit))
         }
+        "changes_requested" => {
+            let comments = event.payload.as_ref();
+            let comments = comments
+                .and_then(|all| all["comments"].as_u64())
+                .unwrap_or(0);
+            let comments = (comments > 0).then(|| format!("{comments} review comments"));
+            let detail = text("text", REASON).or(comments);
+            ("↩", with("sent back by its reviewer", detail))
+        }
+        "approved" => {
+            let by = text("by", REASON).unwrap_or_default();
+            let branch = text("branch", REASON);
+            let landed = match event
+                .text("action")
+                .and_then(|action| action.split_once(':'))
+            {
+                Some((_, remote)) => branch.map(|branch| {
+                    format!(" and pushed to {} as {branch}", one_line(remote, REASON))
+                }),
+                None => branch.map(|branch| format!(" and merged into {branch}")),
+            };
+            (
+                "✔",
+                format!("approved by {by}{}", landed.unwrap_or_default()),
+            )
+        }
+        // What changes were requested is said by an event of its own.
+        "status" if event.text("reason") == Some("changes_requested") => return None,
         "status" => {
             let status = text("status", REASON).unwrap_or_else(|| task.status_word().to_owned());
             ("🔄", format!("is now {status}"))

@@ -4,6 +4,7 @@
 //! credential helper or signing program, and no transport that is a program. Git never asks for a password, never works on a repository that a variable names, and
 //! speaks English, so that its answers can be read.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -51,16 +52,21 @@ const STORE_SETTINGS: [&str; 5] = [
 /// Variables that name programs.
 const PROGRAMS: [&str; 3] = ["GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS"];
 /// Commands that never look at the content of a file, so that no filter can be run for one.
-const WITHOUT_CONTENT: [&str; 9] = [
+const WITHOUT_CONTENT: [&str; 14] = [
     "branch",
+    "cat-file",
     "clone",
+    "commit-tree",
     "config",
     "for-each-ref",
     "init",
+    "merge-base",
+    "remote",
     "rev-list",
     "rev-parse",
+    "show-ref",
     "symbolic-ref",
-    "remote",
+    "update-ref",
 ];
 /// Commands that show differences, and what keeps them from calling programs for it: an empty setting
 /// would be called, too.
@@ -68,6 +74,11 @@ const SHOWING: [&str; 3] = ["diff", "log", "show"];
 const SHOWN_BY_GIT: [&str; 2] = ["--no-ext-diff", "--no-textconv"];
 /// The settings by which a filter for the content of files is named.
 const FILTERS: &str = "^filter\\..*\\.(clean|smudge|process|required)$";
+
+/// Commands that merge the content of files, and the settings by which a repository names programs
+/// for it.
+const MERGING: [&str; 2] = ["merge", "merge-tree"];
+const MERGE_DRIVERS: &str = "^merge\\..*\\.driver$";
 
 /// Characters of a message of git's that are kept.
 const MESSAGE_LIMIT: usize = 300;
@@ -100,6 +111,26 @@ pub struct GitStore<'a> {
     pub index: &'a Path,
 }
 
+/// A repository of somebody's, named by its directories. It is not looked up in the work tree, where
+/// whoever works there could have put another one, and that its settings name another work tree does
+/// not count.
+#[derive(Debug, Clone, Copy)]
+pub struct GitPlace<'a> {
+    /// The directory with HEAD; that of a linked worktree for one.
+    pub directory: &'a Path,
+    pub work_tree: &'a Path,
+}
+
+/// What git printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitOutput {
+    pub bytes: Vec<u8>,
+    /// Whether it printed more than the limit.
+    pub truncated: bool,
+    /// What it ended with: one of the codes that count as an answer.
+    pub code: i32,
+}
+
 /// Limits of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct GitLimits {
@@ -123,7 +154,7 @@ pub struct Git {
     program: PathBuf,
     env: ChildEnv,
     /// Settings that every call gets besides the safe ones.
-    settings: Vec<&'static str>,
+    settings: Vec<Cow<'static, str>>,
     /// Whether the repository may name filters.
     has_filters: bool,
 }
@@ -162,7 +193,7 @@ impl Git {
     #[must_use]
     pub fn of_nobody(&self) -> Self {
         let mut git = Self {
-            settings: STORE_SETTINGS.to_vec(),
+            settings: STORE_SETTINGS.map(Cow::Borrowed).to_vec(),
             has_filters: false,
             ..self.clone()
         };
@@ -187,8 +218,38 @@ impl Git {
     /// With more settings, each `name=value`.
     #[must_use]
     pub fn with_settings(mut self, settings: &[&'static str]) -> Self {
-        self.settings.extend_from_slice(settings);
+        let settings = settings.iter().map(|setting| Cow::Borrowed(*setting));
+        self.settings.extend(settings);
         self
+    }
+
+    /// With one more setting, `name=value`.
+    #[must_use]
+    pub fn with_setting(mut self, setting: String) -> Self {
+        self.settings.push(Cow::Owned(setting));
+        self
+    }
+
+    /// The same program in a repository that is not looked up. Locks that can be done without are not
+    /// taken.
+    #[must_use]
+    pub fn at(&self, place: GitPlace<'_>) -> Self {
+        self.clone()
+            .with("GIT_DIR", place.directory)
+            .with("GIT_WORK_TREE", place.work_tree)
+            .with("GIT_OPTIONAL_LOCKS", "0")
+    }
+
+    /// The same program with another index.
+    #[must_use]
+    pub fn with_index(self, index: &Path) -> Self {
+        self.with("GIT_INDEX_FILE", index)
+    }
+
+    /// The same program, which takes every path for a name and not for a pattern.
+    #[must_use]
+    pub fn with_literal_paths(self) -> Self {
+        self.with("GIT_LITERAL_PATHSPECS", "1")
     }
 
     /// With one more variable.
@@ -213,8 +274,8 @@ impl Git {
         args: impl IntoIterator<Item = A>,
         limits: GitLimits,
     ) -> Result<String, GitError> {
-        let (_, answer) = self.answered(directory, args, b"", limits)?;
-        let text = String::from_utf8_lossy(&answer.stdout);
+        let output = self.run_accepting(&[0], directory, args, b"", limits)?;
+        let text = String::from_utf8_lossy(&output.bytes);
         Ok(text.trim_end().to_owned())
     }
 
@@ -227,65 +288,86 @@ impl Git {
         input: &[u8],
         limits: GitLimits,
     ) -> Result<Vec<u8>, GitError> {
-        let (command, answer) = self.answered(directory, args, input, limits)?;
-        if answer.truncated {
+        let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+        let command = command_of(&args);
+        let output = self.run_accepting(&[0], directory, args, input, limits)?;
+        if output.truncated {
             return Err(GitError::Refused {
                 command,
                 message: format!("it printed more than {} bytes", limits.max_output),
                 code: None,
             });
         }
-        Ok(answer.stdout)
+        Ok(output.bytes)
     }
 
-    /// The answer of a command that succeeded, and which one that was.
-    fn answered<A: Into<OsString>>(
+    /// As [`Git::run_with_input`] with the whole answer, of which these exit codes are a part.
+    pub fn run_accepting<A: Into<OsString>>(
         &self,
+        codes: &[i32],
         directory: &Path,
         args: impl IntoIterator<Item = A>,
         input: &[u8],
         limits: GitLimits,
-    ) -> Result<(String, Captured), GitError> {
+    ) -> Result<GitOutput, GitError> {
         let mut args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-        let command = args.first().map(|arg| arg.to_string_lossy().into_owned());
-        let command = command.unwrap_or_default();
-        let own = self.settings.iter().map(|setting| (*setting).to_owned());
+        let command = command_of(&args);
+        let own = self
+            .settings
+            .iter()
+            .map(|setting| setting.clone().into_owned());
         let mut settings: Vec<String> = SAFE_SETTINGS.map(str::to_owned).into();
         settings.extend(own);
         if SHOWING.contains(&command.as_str()) {
             args.splice(1..1, SHOWN_BY_GIT.map(OsString::from));
         }
         if self.has_filters && !WITHOUT_CONTENT.contains(&command.as_str()) {
-            settings.extend(self.filters_off(directory)?);
+            settings.extend(self.off(directory, FILTERS, filter_off)?);
+            if MERGING.contains(&command.as_str()) {
+                // A driver that always fails leaves a conflict, which is what there is to say.
+                settings.extend(self.off(directory, MERGE_DRIVERS, |_| "false")?);
+            }
         }
         let answer = self.call(directory, &settings, args, input, limits)?;
-        if answer.status.success() {
-            return Ok((command, answer));
+        let code = answer.status.code();
+        if let Some(code) = code.filter(|code| codes.contains(code)) {
+            return Ok(GitOutput {
+                bytes: answer.stdout,
+                truncated: answer.truncated,
+                code,
+            });
         }
         Err(GitError::Refused {
             command,
             message: one_line(&String::from_utf8_lossy(&answer.stderr), MESSAGE_LIMIT),
-            code: answer.status.code(),
+            code,
         })
     }
 
-    /// Settings that switch off each filter known in this directory, by name: which file is filtered
-    /// is for the repository to say, and so may be how.
-    fn filters_off(&self, directory: &Path) -> Result<Vec<String>, GitError> {
-        let ask = ["config", "--null", "--name-only", "--get-regexp", FILTERS];
+    /// Settings that switch off the programs named by settings of this directory, by name: which file
+    /// they are for is for the repository to say, and so may be how.
+    fn off(
+        &self,
+        directory: &Path,
+        names: &str,
+        value: fn(&str) -> &'static str,
+    ) -> Result<Vec<String>, GitError> {
+        let ask = ["config", "--null", "--name-only", "--get-regexp", names];
         let ask = ask.map(OsString::from).into();
         let safe = SAFE_SETTINGS.map(str::to_owned);
         let answer = self.call(directory, &safe, ask, b"", GitLimits::default())?;
+        if answer.truncated {
+            return Err(GitError::Refused {
+                command: "config".to_owned(),
+                message: "its settings are too many to switch off the programs they name".to_owned(),
+                code: None,
+            });
+        }
         let names = String::from_utf8_lossy(&answer.stdout);
         let names = names.split_terminator('\0').map(|name| {
-            let value = if name.ends_with(".required") {
-                "false"
-            } else {
-                ""
-            };
             // Git takes what follows the first of these for the value.
             if name.contains('=') {
-                let message = format!("the filter setting {name:?} cannot be switched off");
+                let message = format!("the setting {name:?} cannot be switched off");
                 let command = "config".to_owned();
                 return Err(GitError::Refused {
                     command,
@@ -293,7 +375,7 @@ impl Git {
                     code: None,
                 });
             }
-            Ok(format!("{name}={value}"))
+            Ok(format!("{name}={}", value(name)))
         });
         names.collect()
     }
@@ -319,5 +401,20 @@ impl Git {
         // A git that stops reading says why when it ends; so does one that is killed at the limit.
         let _gone = child.write_all(input);
         Ok(child.finish()?)
+    }
+}
+
+/// What keeps a filter from being run.
+/// The command among the arguments.
+fn command_of(args: &[OsString]) -> String {
+    let command = args.first().map(|arg| arg.to_string_lossy().into_owned());
+    command.unwrap_or_default()
+}
+
+fn filter_off(name: &str) -> &'static str {
+    if name.ends_with(".required") {
+        "false"
+    } else {
+        ""
     }
 }

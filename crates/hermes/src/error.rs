@@ -234,7 +234,7 @@ impl From<hermes_board::Error> for CommandError {
         let kind = if error.is_usage() {
             Kind::Usage
         } else {
-            Kind::of(error.is_storage_full())
+            Kind::of(error.is_storage_full() || error.is_missing_part())
         };
         let hint = error.hint();
         Self::new(kind, error.to_string()).hinted(hint).of_board()

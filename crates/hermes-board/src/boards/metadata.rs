@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::boards::{Board, BoardSlug};
+use crate::model::OnApprove;
 use crate::{Error, Result};
 
 /// Metadata is a few hundred bytes; a megabyte of it is a mistake.
@@ -28,6 +29,10 @@ pub struct BoardInfo {
     pub color: String,
     /// Where workspaces of the kinds `dir` and `worktree` begin when a card names no path.
     pub default_workdir: Option<String>,
+    /// What becomes of approved work where its card does not say: `none`, `merge`, `push` or
+    /// `push:REMOTE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_approve: Option<String>,
     /// When the file was first written.
     pub created_at: Option<i64>,
     /// Whether it is left out of lists.
@@ -49,9 +54,11 @@ pub struct MetadataChange {
     /// New default directory; `Some(None)` clears it.
     pub default_workdir: Option<Option<String>>,
     pub archived: Option<bool>,
+    /// What becomes of approved work; `Some(None)` clears it.
+    pub on_approve: Option<Option<OnApprove>>,
 }
 
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     "slug",
     "name",
     "description",
@@ -60,6 +67,7 @@ const KNOWN: [&str; 8] = [
     "default_workdir",
     "created_at",
     "archived",
+    "on_approve",
 ];
 
 /// Reads the metadata of a board.
@@ -81,6 +89,7 @@ pub(crate) fn load(board: &Board) -> BoardInfo {
         default_workdir: text("default_workdir")
             .filter(|path| !path.is_empty())
             .map(str::to_owned),
+        on_approve: text("on_approve").map(str::to_owned),
         created_at: map.get("created_at").and_then(Value::as_i64),
         archived: map
             .get("archived")
@@ -130,6 +139,15 @@ pub(super) fn save(board: &Board, change: &MetadataChange, now: i64) -> Result<B
     }
     if map.get("created_at").is_none_or(Value::is_null) {
         map.insert("created_at".to_owned(), json!(now));
+    }
+    match &change.on_approve {
+        Some(Some(action)) => {
+            map.insert("on_approve".to_owned(), json!(action));
+        }
+        Some(None) => {
+            map.shift_remove("on_approve");
+        }
+        None => {}
     }
     // Computed by every reader; a stale one in the file would be believed.
     map.shift_remove("db_path");

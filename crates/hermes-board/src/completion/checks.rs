@@ -49,8 +49,13 @@ pub(super) fn run(
     )?;
     (setup.on_checks)(begun.checks.len());
     let session = begun.session.id;
-    let outcome = run_all(store, &begun, setup)
-        .and_then(|()| finish_checks(store, id, session, completion, setup));
+    let outcome = run_all(store, &begun, setup).and_then(|passed| {
+        let mut completion = completion.clone();
+        if let Some(before_done) = setup.before_done.filter(|_| passed) {
+            before_done(&mut completion)?;
+        }
+        finish_checks(store, id, session, &completion, setup)
+    });
     if outcome.is_err()
         && let Err(error) = store.abandon_checks(session)
     {
@@ -60,12 +65,12 @@ pub(super) fn run(
     outcome
 }
 
-/// Runs checks until one fails, recording each.
+/// Runs checks until one fails, recording each; gives whether all passed.
 fn run_all(
     store: &mut dyn BoardStore,
     begun: &ChecksBegun,
     setup: &CompletionSetup<'_>,
-) -> Result<()> {
+) -> Result<bool> {
     let session = begun.session.id;
     let workspace = terminate_leftovers(begun, setup).and_then(|()| workspace(begun, setup));
     let place = |here: bool| {
@@ -86,10 +91,10 @@ fn run_all(
         };
         store.record_check(session, &evidence)?;
         if !evidence.passed() {
-            break;
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Terminates what a killed session left running: it would work on the same files.

@@ -46,7 +46,13 @@ pub struct CompletionSetup<'c> {
     pub workspace_seen: Option<&'c Path>,
     /// Called before the first check runs, with the number of checks.
     pub on_checks: &'c dyn Fn(usize),
+    /// Called when every check has passed, before the card becomes done, and may add to what is
+    /// recorded. If it fails, the card is not done.
+    pub before_done: Option<&'c BeforeDone<'c>>,
 }
+
+/// What happens before a card becomes done.
+pub type BeforeDone<'c> = dyn Fn(&mut Completion) -> Result<()> + 'c;
 
 impl std::fmt::Debug for CompletionSetup<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -96,6 +102,12 @@ pub fn complete(
         GoalVerdict::Unjudged(reason) => Some(reason),
         GoalVerdict::NotYet(reason) => return Ok(CompletionOutcome::GoalNotReached(reason)),
     };
+    // A card with checks comes to that once they have passed.
+    if let Some(before_done) = setup.before_done
+        && store.checks(id)?.is_empty()
+    {
+        before_done(&mut completion)?;
+    }
     let (completed, checks) = match complete_card(store, setup.home, id, &completion)? {
         CompleteOutcome::Done(completed) => (completed, 0),
         CompleteOutcome::NeedsChecks(checks) => {

@@ -5,6 +5,8 @@ mod check;
 mod follower;
 mod obstacle;
 mod records;
+pub(crate) mod repo_path;
+mod review;
 mod skills;
 mod status;
 mod task;
@@ -17,6 +19,10 @@ pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Check
 pub use follower::Follower;
 pub use obstacle::Obstacle;
 pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
+pub use repo_path::RepoPath;
+pub use review::{
+    Approval, DiffSide, LineRange, OnApprove, Review, ReviewComment, ReviewReply, WorkBase,
+};
 pub use skills::SkillList;
 pub use status::{BlockKind, Outcome, Status, WorkspaceKind};
 pub use task::{LinkedTask, Task, TaskState};

@@ -216,6 +216,56 @@ pub(crate) const TABLES: &[Table] = &[
         )",
         late: &[],
     },
+    Table {
+        name: "task_reviews",
+        create: "CREATE TABLE IF NOT EXISTS task_reviews (
+            task_id TEXT PRIMARY KEY,
+            repository TEXT,
+            base_commit TEXT,
+            base_branch TEXT,
+            on_approve TEXT,
+            approved_by TEXT,
+            approved_at INTEGER,
+            approved_action TEXT,
+            approved_commit TEXT,
+            approved_branch TEXT
+        )",
+        late: &[],
+    },
+    Table {
+        name: "task_review_comments",
+        create: "CREATE TABLE IF NOT EXISTS task_review_comments (
+            task_id TEXT NOT NULL,
+            number INTEGER NOT NULL CHECK (number >= 1),
+            file TEXT NOT NULL,
+            side TEXT NOT NULL CHECK (side IN ('old', 'new')),
+            first_line INTEGER NOT NULL CHECK (first_line >= 1),
+            last_line INTEGER NOT NULL CHECK (last_line >= first_line),
+            quote TEXT NOT NULL,
+            commit_id TEXT,
+            author TEXT NOT NULL,
+            body TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            outdated INTEGER NOT NULL DEFAULT 0,
+            resolved_by TEXT,
+            resolved_at INTEGER,
+            PRIMARY KEY (task_id, number)
+        )",
+        late: &[],
+    },
+    Table {
+        name: "task_review_replies",
+        create: "CREATE TABLE IF NOT EXISTS task_review_replies (
+            task_id TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            position INTEGER NOT NULL CHECK (position >= 1),
+            author TEXT NOT NULL,
+            body TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (task_id, number, position)
+        )",
+        late: &[],
+    },
 ];
 
 /// Indexes: the name, and what stands behind it in `CREATE INDEX`.

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 const SUMMARY_LINE: usize = 400;
 
 /// Deletes a card with everything that belongs to it.
-const DELETE_CARD: [&str; 10] = [
+const DELETE_CARD: [&str; 13] = [
     "DELETE FROM task_comments WHERE task_id = ?1",
     "DELETE FROM task_events WHERE task_id = ?1",
     "DELETE FROM task_runs WHERE task_id = ?1",
@@ -25,6 +25,9 @@ const DELETE_CARD: [&str; 10] = [
     "DELETE FROM task_check_results WHERE session_id IN
          (SELECT id FROM task_check_sessions WHERE task_id = ?1)",
     "DELETE FROM task_check_sessions WHERE task_id = ?1",
+    "DELETE FROM task_reviews WHERE task_id = ?1",
+    "DELETE FROM task_review_comments WHERE task_id = ?1",
+    "DELETE FROM task_review_replies WHERE task_id = ?1",
     "DELETE FROM task_links WHERE parent_id = ?1 OR child_id = ?1",
     "DELETE FROM tasks WHERE id = ?1",
 ];

@@ -107,6 +107,9 @@ impl Transaction<'_> {
                 workspace.branch
             ],
         )?;
+        if let Some(base) = workspace.base.as_ref().filter(|_| changed > 0) {
+            self.record_base(id, base)?;
+        }
         Ok(applied(changed))
     }
 

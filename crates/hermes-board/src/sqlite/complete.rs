@@ -56,8 +56,12 @@ impl Transaction<'_> {
     pub(super) fn may_complete(&self, id: &TaskId, completion: &Completion) -> Result<Task> {
         let task = self.known_task(id)?;
         let state = CardState::of(&task);
-        let allowed = [Status::Running, Status::Ready, Status::Blocked];
-        state.require_status(id, "complete", &allowed)?;
+        // A card in review is completed by an approval, or by whoever claims it to review it.
+        let is_reviewed = completion.is_approval && state.status == Status::Review;
+        if !is_reviewed {
+            let allowed = [Status::Running, Status::Ready, Status::Blocked];
+            state.require_status(id, "complete", &allowed)?;
+        }
         state.require_run(id, "complete", completion.expected_run)?;
         Ok(task)
     }
@@ -204,6 +208,9 @@ impl Transaction<'_> {
                 (denied > 0).then_some(denied),
             ),
         )?;
+        if let Some(approval) = &completion.approval {
+            self.write_approval(id, approval)?;
+        }
         let phantom_references = self.phantom_references(completion)?;
         if !phantom_references.is_empty() {
             let phantom = &phantom_references;

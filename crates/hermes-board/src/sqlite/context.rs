@@ -3,7 +3,7 @@
 use hermes_store::rusqlite::params;
 
 use crate::Result;
-use crate::model::{Attachment, Check, Comment, Object, Run, Task, TaskId};
+use crate::model::{Attachment, Check, Comment, Object, ReviewComment, Run, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::run_columns;
@@ -17,6 +17,8 @@ pub(crate) struct ContextFacts {
     pub(crate) task: Task,
     pub(crate) attachments: Vec<Attachment>,
     pub(crate) checks: Vec<Check>,
+    /// Review comments that are not resolved, in order.
+    pub(crate) review: Vec<ReviewComment>,
     /// How many attempts ended.
     pub(crate) closed_runs: usize,
     /// The last of them, oldest first.
@@ -64,6 +66,7 @@ impl SqliteBoard {
                 now: tx.now,
                 attachments: tx.attachments(id)?,
                 checks: tx.checks(id)?,
+                review: tx.open_review_comments(id)?,
                 closed_runs: tx.number(
                     "SELECT count(*) FROM task_runs WHERE task_id = ?1 AND ended_at IS NOT NULL",
                     id,

@@ -86,6 +86,9 @@ impl Transaction<'_> {
             StartIn::Work | StartIn::Triage => {}
         }
         self.set_checks(&id, &new.checks)?;
+        if let Some(action) = &new.on_approve {
+            self.set_on_approve(&id, Some(action))?;
+        }
         Ok(Created {
             task: self.known_task(&id)?,
             existed: false,

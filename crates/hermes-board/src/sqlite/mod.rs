@@ -27,6 +27,7 @@ mod promote;
 #[cfg(test)]
 mod query_plans_tests;
 mod reclaim;
+mod review;
 mod rows;
 mod runs;
 mod snapshot;
@@ -46,6 +47,7 @@ pub use events::{BoardEvent, EventQuery};
 pub use lists::{CardDetail, ListQuery, RunFilter, SortOrder};
 pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
+pub use review::NewReviewComment;
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};

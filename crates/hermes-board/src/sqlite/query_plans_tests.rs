@@ -9,8 +9,10 @@ use std::collections::BTreeSet;
 use pretty_assertions::assert_eq;
 
 use crate::boards::{Board, BoardSlug};
-use crate::model::{TaskId, Termination, WorkerExit};
-use crate::sqlite::{BoardOptions, EventQuery, ListQuery, SqliteBoard};
+use crate::model::{
+    Approval, DiffSide, LineRange, OnApprove, RepoPath, TaskId, Termination, WorkerExit,
+};
+use crate::sqlite::{BoardOptions, EventQuery, ListQuery, NewReviewComment, SqliteBoard};
 use crate::store::{
     AttemptEnd, BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion,
     FailurePolicy, NewTask, ScheduleRequest, StartIn, WaitNote, WaitReason,
@@ -86,6 +88,38 @@ fn claim(board: &mut SqliteBoard, id: &TaskId) -> crate::model::RunId {
     }
 }
 
+/// Everything that a reviewer can do about a card that is done.
+fn review(board: &mut SqliteBoard, id: &TaskId) {
+    let comment = NewReviewComment {
+        lines: LineRange {
+            file: RepoPath::from_bytes("a"),
+            side: DiffSide::New,
+            first_line: 1,
+            last_line: 1,
+        },
+        quote: "x".to_owned(),
+        commit: None,
+        author: "a".to_owned(),
+        body: "b".to_owned(),
+    };
+    board.set_on_approve(id, Some(&OnApprove::Merge)).unwrap();
+    board.add_review_comment(id, &comment).unwrap();
+    board.reply_to_review(id, 1, "a", "b").unwrap();
+    board.move_review_comments(id, &[(1, None)]).unwrap();
+    board.request_changes(id, "a", Some("text")).unwrap();
+    board.resolve_review(id, 1, "a").unwrap();
+    board.complete(id, &Completion::default()).unwrap();
+    let approval = Approval {
+        by: "a".to_owned(),
+        at: 1,
+        action: "none".to_owned(),
+        commit: None,
+        branch: None,
+    };
+    board.record_approval(id, &approval).unwrap();
+    board.review(id).unwrap();
+}
+
 /// The life of some cards, with everything that can happen to them.
 fn live(board: &mut SqliteBoard) {
     let parent = board.create(&NewTask::titled("parent")).unwrap().task.id;
@@ -149,6 +183,7 @@ fn live(board: &mut SqliteBoard) {
         ..Completion::default()
     };
     board.complete(&parent, &completion).unwrap();
+    review(board, &parent);
     board.promote_satisfied(2).unwrap();
     board.snapshot(2).unwrap();
     board.archive(&parent).unwrap();

@@ -155,7 +155,8 @@ impl Transaction<'_> {
     }
 
     /// Appends an event. Kinds and payloads are those of the reference, except `checks_started`,
-    /// `checks_passed`, `check_failed` and `checks_edited`; a null payload is no payload.
+    /// `checks_passed`, `check_failed`, `checks_edited`, `review_commented`, `review_replied`,
+    /// `review_resolved`, `changes_requested` and `approved`; a null payload is no payload.
     pub(super) fn append(
         &self,
         task: &TaskId,

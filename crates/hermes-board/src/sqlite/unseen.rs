@@ -17,7 +17,7 @@ use crate::store::Applied;
 macro_rules! followed_kinds {
     () => {
         "('completed', 'blocked', 'block_loop_detected', 'gave_up', 'crashed', 'timed_out', \
-          'status', 'archived', 'unblocked')"
+          'status', 'archived', 'unblocked', 'changes_requested', 'approved')"
     };
 }
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{
-    Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, RunId, SkillList, Status, TaskId,
-    WorkerExit, WorkerIdentity, WorkspaceKind,
+    Approval, Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, OnApprove, RunId,
+    SkillList, Status, TaskId, WorkBase, WorkerExit, WorkerIdentity, WorkspaceKind,
 };
 
 /// A card to be created.
@@ -41,6 +41,8 @@ pub struct NewTask {
     pub filed_within: Option<String>,
     pub session_id: Option<String>,
     pub checks: Vec<NewCheck>,
+    /// What becomes of its work once that is approved, instead of what the board says.
+    pub on_approve: Option<OnApprove>,
 }
 
 impl NewTask {
@@ -124,6 +126,12 @@ pub struct Completion {
     pub summary: Option<String>,
     /// Facts for machines.
     pub metadata: Option<Object>,
+    /// Whether a person has approved the work: that ends the wait for a review, too.
+    #[serde(default)]
+    pub is_approval: bool,
+    /// The approval, recorded with the completion.
+    #[serde(skip)]
+    pub approval: Option<Approval>,
     /// Cards the worker claims to have created.
     pub created_cards: Vec<TaskId>,
     /// Files copied for this card, to be recorded with the completion.
@@ -306,6 +314,8 @@ impl WaitReason {
 pub struct ResolvedWorkspace {
     pub path: PathBuf,
     pub branch: Option<String>,
+    /// Where the work begins; kept from the first attempt on. `None` outside of repositories.
+    pub base: Option<WorkBase>,
 }
 
 /// Who runs the checks of a card.

@@ -53,6 +53,7 @@ fn a_worker_is_recorded_with_its_identity() {
     let workspace = ResolvedWorkspace {
         path: "/ws/x".into(),
         branch: Some("wt/x".to_owned()),
+        base: None,
     };
     assert_eq!(
         board.record_workspace(&id, run, &workspace).unwrap(),

@@ -30,6 +30,7 @@ fn scratch(fixture: &Fixture, board: &mut SqliteBoard, id: &TaskId) -> PathBuf {
     let workspace = ResolvedWorkspace {
         path: path.clone(),
         branch: None,
+        base: None,
     };
     let _applied = board.record_workspace(id, run, &workspace).unwrap();
     path
@@ -169,7 +170,11 @@ fn a_directory_of_the_user_is_never_removed() {
     for path in roots {
         let id = file(&mut board, &card("trap"));
         let run = claim(&mut board, &id);
-        let workspace = ResolvedWorkspace { path, branch: None };
+        let workspace = ResolvedWorkspace {
+            path,
+            branch: None,
+            base: None,
+        };
         let _applied = board.record_workspace(&id, run, &workspace).unwrap();
         let completion = with_artifacts(&[json!(project.join("src.rs"))]);
         finish(&fixture, &mut board, &id, &completion).unwrap();

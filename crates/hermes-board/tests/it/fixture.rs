@@ -131,5 +131,6 @@ pub(crate) fn completion_setup<'s>(
         interrupt,
         workspace_seen: None,
         on_checks: &|_| {},
+        before_done: None,
     }
 }

@@ -59,7 +59,11 @@ fn a_killed_completion_leaves_the_deliverable_in_one_place() {
             let path = fixture.board().workspace_of(&id).unwrap();
             std::fs::create_dir_all(&path).unwrap();
             std::fs::write(path.join("out.txt"), "precious").unwrap();
-            let workspace = ResolvedWorkspace { path, branch: None };
+            let workspace = ResolvedWorkspace {
+                path,
+                branch: None,
+                base: None,
+            };
             let _applied = board.record_workspace(&id, run, &workspace).unwrap();
         },
         |fixture, die_at| {

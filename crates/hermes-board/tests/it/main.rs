@@ -18,6 +18,7 @@ mod killed;
 mod lifecycle;
 mod lists;
 mod opening;
+mod reviews;
 mod texts;
 mod triage;
 mod workers;

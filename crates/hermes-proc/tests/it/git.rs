@@ -107,6 +107,82 @@ fn programs_that_settings_of_a_repository_name_do_not_run() {
 }
 
 #[test]
+fn merge_drivers_of_a_repository_leave_a_conflict() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    let run = |words: &[&str]| git.run(dir.path(), words.iter().copied()).unwrap();
+    let file = dir.path().join("file");
+    let lines = |changed: &str| format!("{changed}\n2\n3\n4\n5\n6\n7\n8\nlast\n");
+    std::fs::write(&file, lines("1")).unwrap();
+    run(&["add", "."]);
+    run(&["commit", "-q", "-m", "second"]);
+    run(&["checkout", "-q", "-b", "other"]);
+    std::fs::write(&file, lines("one")).unwrap();
+    run(&["commit", "-q", "-a", "-m", "other"]);
+    run(&["checkout", "-q", "trunk"]);
+    std::fs::write(&file, lines("1").replace("last", "end")).unwrap();
+    run(&["commit", "-q", "-a", "-m", "third"]);
+    let merge = || {
+        let words = [
+            "merge-tree",
+            "--write-tree",
+            "--name-only",
+            "trunk",
+            "other",
+        ];
+        let limits = hermes_proc::GitLimits::default();
+        git.run_accepting(&[0, 1], dir.path(), words, b"", limits)
+            .unwrap()
+    };
+    assert_eq!(merge().code, 0);
+    let seen = dir.path().join("seen");
+    std::fs::write(dir.path().join(".git/info/attributes"), "file merge=evil\n").unwrap();
+    let program = format!("touch {}", seen.display());
+    run(&["config", "merge.evil.driver", &program]);
+    let answer = merge();
+    assert_eq!(answer.code, 1);
+    assert!(String::from_utf8_lossy(&answer.bytes).contains("\nfile\n"));
+    assert!(!seen.exists());
+}
+
+#[test]
+fn repository_is_the_named_one_and_not_one_that_lies_in_the_work_tree() {
+    let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let git = repository(own.path());
+    repository(other.path());
+    std::fs::write(other.path().join("file"), "x\n").unwrap();
+    git.run(own.path(), ["config", "core.worktree", "/nonexistent"])
+        .unwrap();
+    let place = hermes_proc::GitPlace {
+        directory: &own.path().join(".git"),
+        work_tree: other.path(),
+    };
+    let at = git.at(place);
+    let index = own.path().join("index");
+    let content = || std::fs::read(own.path().join(".git/index")).ok();
+    let before = content();
+    let known = at
+        .run(other.path(), ["rev-parse", "--absolute-git-dir"])
+        .unwrap();
+    assert_eq!(Path::new(&known), own.path().join(".git"));
+    let scratch = at.clone().with_index(&index).with_literal_paths();
+    scratch
+        .run(other.path(), ["add", "--intent-to-add", "file"])
+        .unwrap();
+    assert!(index.exists());
+    assert_eq!(content(), before);
+    let bounded = hermes_proc::GitLimits {
+        max_output: 4,
+        ..Default::default()
+    };
+    let words = ["rev-parse", "HEAD"];
+    let output = at
+        .run_accepting(&[0], other.path(), words, b"", bounded)
+        .unwrap();
+    assert!(output.truncated && output.bytes.len() == 4);
+}
+
+#[test]
 fn missing_git_is_an_error_of_its_own() {
     let found = Git::find(plan(&[]).with("PATH", "/nonexistent"));
     assert!(matches!(found, Err(GitError::Missing)));

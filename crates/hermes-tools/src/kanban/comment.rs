@@ -1,6 +1,8 @@
 //! `kanban_comment` and `kanban_heartbeat`: a comment on any card, and a sign that long work on the own
 //! one goes on.
 
+use hermes_board::SqliteBoard;
+use hermes_board::model::TaskId;
 use hermes_board::store::{Applied, BoardStore};
 use serde_json::json;
 
@@ -11,10 +13,17 @@ use crate::tool::ToolSpec;
 pub(super) const COMMENT: ToolSpec = ToolSpec {
     name: "kanban_comment",
     description: "Adds a comment to a card. It stays for people and for later workers: findings, \
-                  open questions, hints for another card. No secrets.",
+                  open questions, hints for another card. With review_comment: answers a reviewer's \
+                  comment on lines of your work, and resolves it if you say so. No secrets.",
     arguments: &[
         Argument::required("task_id", ArgKind::Text, "The card; any card of the board."),
         Argument::required("body", ArgKind::Text, "Text of the comment."),
+        Argument::optional(
+            "review_comment",
+            ArgKind::at_least(1),
+            "Number of the review comment that this answers; only on your own card.",
+        ),
+        Argument::flag("resolve", "With review_comment: whether it is dealt with."),
         BOARD,
     ],
     ..KANBAN
@@ -24,9 +33,36 @@ pub(super) fn comment(call: &BoardCall<'_>) -> BoardAnswer {
     let id = call.named_task("task_id")?;
     let body = call.text("body").ok_or("The comment is empty.")?;
     let mut store = call.open()?;
+    if !call.args["review_comment"].is_null() {
+        return answer_review(call, &id, &body, store);
+    }
+    if call.args["resolve"].as_bool().unwrap_or(false) {
+        return Err("resolve needs the number of a review comment in review_comment.".into());
+    }
     // The author is never an argument: a comment must not pass for somebody else's.
     let number = store.add_comment(&id, &call.access.author, &body)?;
     Ok(json!({"task_id": id, "comment_id": number}))
+}
+
+/// Answers a comment of a reviewer on the worker's own card.
+fn answer_review(
+    call: &BoardCall<'_>,
+    id: &TaskId,
+    body: &str,
+    mut store: SqliteBoard,
+) -> BoardAnswer {
+    let number = call.args["review_comment"].as_u64();
+    let number = number.and_then(|number| u32::try_from(number).ok());
+    let number = number.ok_or("review_comment is not the number of a comment.")?;
+    let caller = call.access.caller(&store)?;
+    caller.may_change(id, "answer review comments of")?;
+    let author = &call.access.author;
+    store.reply_to_review(id, number, author, body)?;
+    let is_resolved = call.args["resolve"].as_bool().unwrap_or(false);
+    if is_resolved {
+        store.resolve_review(id, number, author)?;
+    }
+    Ok(json!({"task_id": id, "review_comment": number, "resolved": is_resolved}))
 }
 
 pub(super) const HEARTBEAT: ToolSpec = ToolSpec {

@@ -50,6 +50,8 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
             .map(TaskId::new)
             .collect(),
         attachments: Vec::new(),
+        is_approval: false,
+        approval: None,
     };
     if completion.handoff().is_none() {
         return Err("Give a summary or a result: the next worker reads nothing else.".into());
@@ -67,6 +69,7 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
         interrupt: &call.context.interrupt,
         workspace_seen: access.context.workspace.as_deref(),
         on_checks: &|_| {},
+        before_done: None,
     };
     match completion::complete(&mut store, &id, &completion, &setup)? {
         CompletionOutcome::Done {

@@ -10,6 +10,9 @@ use crate::tool::ToolSpec;
 /// Most events that are shown; older ones rarely matter.
 const SHOWN_EVENTS: usize = 50;
 
+/// Most open review comments that are shown.
+const SHOWN_COMMENTS: usize = 100;
+
 pub(super) const SHOW: ToolSpec = ToolSpec {
     name: "kanban_show",
     description: "Shows a card of the task board: its text, the cards before and after it, comments, \
@@ -33,6 +36,7 @@ pub(super) fn show(call: &BoardCall<'_>) -> BoardAnswer {
     if let Some(seen) = &options.workspace {
         card.task.task.workspace_path = Some(seen.to_string_lossy().into_owned());
     }
+    let review = store.review(&id)?;
     Ok(json!({
         "task": card.task,
         "parents": card.parents,
@@ -41,6 +45,7 @@ pub(super) fn show(call: &BoardCall<'_>) -> BoardAnswer {
         "events": card.events,
         "runs": card.runs,
         "checks": card.checks,
+        "review": review.open().take(SHOWN_COMMENTS).collect::<Vec<_>>(),
         "worker_context": worker_context(&store, &id, &options)?,
     }))
 }

@@ -248,6 +248,7 @@ fn deliverables_are_kept_before_the_workspace_goes() {
     let resolved = ResolvedWorkspace {
         path: workspace.clone(),
         branch: None,
+        base: None,
     };
     let recorded = board.store().record_workspace(&own, run, &resolved);
     assert_eq!(recorded.unwrap(), Applied::Yes);

@@ -22,7 +22,7 @@ pub(crate) use person::{Asked, TerminalPerson};
 pub(crate) use pick_list::Choice;
 pub(crate) use picker::{Picked, can_ask, pick};
 pub(crate) use piped_text::piped_text;
-pub(crate) use printer::Printer;
+pub(crate) use printer::{Printer, Style};
 pub(crate) use prompt::{ask_line, confirm, must_confirm};
 pub(crate) use question::{Echo, TerminalQuestions};
 pub(crate) use size::{counted, human_size};

@@ -15,6 +15,7 @@ mod docker_workers;
 mod end_to_end;
 mod ending;
 mod killed_workers;
+mod reviewed_workers;
 mod sandboxed_workers;
 mod swarm;
 mod toolsets;

@@ -89,6 +89,32 @@ fn files_and_cards_hear_of_a_card_and_chats_wait_for_their_platform() {
 }
 
 #[test]
+fn verdicts_of_a_review_are_told_once() {
+    let post = Post::new();
+    let watched = card(&post, "x");
+    follow(&post, &watched, "local", "ops");
+    let mut gateway = post.gateway(&[]);
+    let send_back = ["review", "request-changes", &watched, "more tests"];
+    kanban(&post, &send_back);
+    until("the notice of the changes", || {
+        notices(&post, "ops")
+            .contains("sent back by its reviewer: more tests")
+            .then_some(())
+    });
+    kanban(&post, &["review", "approve", &watched, "--author", "boss"]);
+    until("the notice of the approval", || {
+        notices(&post, "ops")
+            .contains("approved by boss")
+            .then_some(())
+    });
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
+    let told = notices(&post, "ops");
+    let events = told.lines().filter(|line| line.contains("Kanban"));
+    // Sent back, done, approved; that it is ready again goes without saying.
+    assert_eq!(events.count(), 3, "{told}");
+}
+
+#[test]
 fn what_happened_while_no_gateway_ran_is_told_by_the_next() {
     let post = Post::new();
     let watched = card(&post, "x");

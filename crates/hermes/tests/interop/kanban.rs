@@ -16,6 +16,7 @@ with_each_reference!(
     both_programs_write_at_once,
     named_boards_are_shared,
     a_card_with_checks_that_they_complete_is_unchecked,
+    a_reviewed_card_is_worked_on_there,
 );
 
 fn json(text: &str) -> Value {
@@ -266,4 +267,41 @@ fn a_card_with_checks_that_they_complete_is_unchecked(version: Version) {
     assert_eq!(shown["task"]["status"], "done");
     assert_eq!(shown["checked"], "unchecked");
     assert_agreed(&world);
+}
+
+fn a_reviewed_card_is_worked_on_there(version: Version) {
+    let world = World::empty(version);
+    let theirs = |args: &[&str]| world.theirs(args);
+    let ours = |args: &[&str]| world.ours(args);
+    let card = id(&ask(&ours, &["create", "reviewed", "--on-approve", "none"]));
+    ours(&["kanban", "claim", &card]);
+    let file = world.root(&format!("kanban/workspaces/{card}/a.txt"));
+    std::fs::write(file, "one\ntwo\n").unwrap();
+    ours(&["kanban", "block", &card, "review-required: look"]);
+    ours(&["kanban", "review", "comment", &card, "a.txt:2", "why two?"]);
+    ours(&[
+        "kanban",
+        "review",
+        "request-changes",
+        &card,
+        "one is enough",
+    ]);
+    assert_agreed(&world);
+    let context = theirs(&["kanban", "context", &card]);
+    assert!(
+        context.contains("CHANGES REQUESTED: one is enough"),
+        "{context}"
+    );
+    // Neither holds it back.
+    let shown = ask(&theirs, &["show", &card]);
+    assert_eq!(shown["task"]["status"], "ready");
+    theirs(&["kanban", "complete", &card, "--summary", "one it is"]);
+    ours(&["kanban", "review", "approve", &card]);
+    assert_agreed(&world);
+    let shown = ask(&ours, &["show", &card]);
+    assert_eq!(shown["review"]["comments"][0]["body"], "why two?");
+    assert_eq!(shown["review"]["approval"]["action"], "none");
+    let shown = ask(&theirs, &["show", &card]);
+    let kinds = shown["events"].to_string();
+    assert!(kinds.contains("approved"), "{kinds}");
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use hermes_proc::{EnvPlan, EnvRequest, Git, GitError, SpawnClass};
 
 use crate::dispatch::local::WorkerSetup;
+use crate::model::WorkBase;
 
 /// Worktrees of repositories.
 pub(super) struct Worktrees {
@@ -14,9 +15,42 @@ pub(super) struct Worktrees {
 
 impl Worktrees {
     pub(super) fn new(setup: &WorkerSetup) -> Result<Self, GitError> {
-        let request = EnvRequest::new(SpawnClass::Helper, &setup.base, &setup.policy);
-        let git = Git::find(EnvPlan::build(&request))?;
-        Ok(Self { git })
+        Ok(Self {
+            git: helper_git(setup)?,
+        })
+    }
+
+    /// Where work in a directory begins: at the commit that is checked out there, or, in a worktree,
+    /// where its branch and that of the repository part. `None` if nothing was ever committed.
+    pub(super) fn base_of(
+        &self,
+        repository: &Path,
+        directory: &Path,
+    ) -> Result<Option<WorkBase>, GitError> {
+        let commit = match self
+            .git
+            .run(directory, ["rev-parse", "--verify", "--quiet", "HEAD"])
+        {
+            Ok(commit) => commit,
+            Err(GitError::Refused { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let commit = if repository == directory {
+            commit
+        } else {
+            let from = self.git.run(repository, ["rev-parse", "--verify", "HEAD"]);
+            let parted = from.and_then(|from| {
+                let words = ["merge-base", "HEAD", &from];
+                self.git.run(directory, words)
+            });
+            // Histories that have nothing in common part where they are.
+            parted.unwrap_or(commit)
+        };
+        Ok(Some(WorkBase {
+            repository: self.common_dir(directory)?,
+            commit,
+            branch: self.current_branch(repository)?,
+        }))
     }
 
     /// Top of the repository a directory lies in; `None` if it lies in none.
@@ -44,6 +78,13 @@ impl Worktrees {
         let words = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
         let text = self.git.run(directory, words)?;
         Ok(canonical(Path::new(&text)))
+    }
+
+    /// The main worktree of a linked one, or the repository if it has none.
+    pub(super) fn main_of(&self, directory: &Path) -> Result<PathBuf, GitError> {
+        let common = self.common_dir(directory)?;
+        let main = common.parent().filter(|_| common.ends_with(".git"));
+        Ok(main.unwrap_or(&common).to_owned())
     }
 
     /// Whether a directory is a worktree beside the main one.
@@ -90,4 +131,10 @@ impl Worktrees {
 
 fn canonical(path: &Path) -> PathBuf {
     hermes_fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Git, for the dispatcher's own questions.
+pub(crate) fn helper_git(setup: &WorkerSetup) -> Result<Git, GitError> {
+    let request = EnvRequest::new(SpawnClass::Helper, &setup.base, &setup.policy);
+    Git::find(EnvPlan::build(&request))
 }

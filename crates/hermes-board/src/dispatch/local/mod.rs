@@ -29,6 +29,7 @@ pub use preflight::WorkerNeeds;
 pub use terminate::WORKER_TIMING;
 
 pub(crate) use attempts::{check_mark, names_card};
+pub(crate) use git::helper_git;
 pub(crate) use identity::ProcessSpace;
 pub(crate) use launch::WORK_REQUEST;
 pub(crate) use other_boards::HomeLock;

@@ -7,7 +7,7 @@ use hermes_proc::GitError;
 use crate::WorkspaceRefusal;
 use crate::dispatch::local::LocalWorkerHost;
 use crate::dispatch::local::git::Worktrees;
-use crate::model::{Task, WorkspaceKind};
+use crate::model::{Task, WorkBase, WorkspaceKind};
 use crate::store::ResolvedWorkspace;
 
 /// Directory of worktrees inside a repository.
@@ -57,7 +57,11 @@ impl LocalWorkerHost<'_> {
             }
             Some(WorkspaceKind::Dir) => {
                 let path = self.stored(task)?.ok_or(WorkspaceError::NoDirectory)?;
-                self.directory(task, &path)
+                let workspace = self.directory(task, &path)?;
+                Ok(ResolvedWorkspace {
+                    base: self.directory_base(&workspace.path),
+                    ..workspace
+                })
             }
             Some(WorkspaceKind::Worktree) => {
                 if let Some(requested) = self.stored(task)? {
@@ -83,7 +87,16 @@ impl LocalWorkerHost<'_> {
         Ok(ResolvedWorkspace {
             path: rules.check_for(task, &path)?,
             branch: None,
+            base: None,
         })
+    }
+
+    /// Where work in a directory begins, if that lies in a repository. Without git the work begins all
+    /// the same.
+    fn directory_base(&self, path: &Path) -> Option<WorkBase> {
+        let git = Worktrees::new(self.setup).ok()?;
+        git.top_of(path).ok().flatten()?;
+        git.base_of(path, path).ok().flatten()
     }
 
     /// The path that stands on the card.
@@ -125,6 +138,7 @@ impl LocalWorkerHost<'_> {
                     // Whatever is checked out there is what the next worker finds.
                     let branch = git.current_branch(&requested)?.unwrap_or(branch);
                     return Ok(ResolvedWorkspace {
+                        base: git.base_of(&git.main_of(&requested)?, &requested)?,
                         path: requested,
                         branch: Some(branch),
                     });
@@ -176,6 +190,7 @@ fn make(
         git.add_worktree(repository, &target, &branch)?;
     }
     Ok(ResolvedWorkspace {
+        base: git.base_of(repository, &target)?,
         path: target,
         branch: Some(branch),
     })

@@ -91,6 +91,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
             // The checks matter more than a terminal that went away.
             drop(context.note(note));
         },
+        before_done: None,
     };
     match completion::complete(&mut session.store, id, &completion, &setup)? {
         CompletionOutcome::Done {
@@ -124,7 +125,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
 }
 
 /// The end of what a check printed; all that was kept of it is on the card.
-fn output(evidence: &CheckEvidence) -> String {
+pub(super) fn output(evidence: &CheckEvidence) -> String {
     let lines: Vec<&str> = evidence.output.trim_end().lines().collect();
     let skipped = lines.len().saturating_sub(SHOWN_LINES);
     let mut out = String::new();
@@ -134,7 +135,11 @@ fn output(evidence: &CheckEvidence) -> String {
     out
 }
 
-fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> CommandError {
+pub(super) fn check_failed(
+    id: &TaskId,
+    evidence: &CheckEvidence,
+    release: Release,
+) -> CommandError {
     let what = format!(
         "{id} is not done: check {} ({}) {}",
         evidence.position,

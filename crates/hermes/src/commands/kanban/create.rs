@@ -16,6 +16,7 @@ use hermes_tools::TOOLSET_NAMES;
 use super::cards::assignee;
 use super::checks;
 use super::dispatcher;
+use super::review::parse_action;
 use super::session::{Kanban, usage};
 use super::times::{parse_duration, parse_moment};
 use crate::error::Result;
@@ -23,6 +24,9 @@ use crate::ui::one_line;
 
 /// Who creates cards by hand.
 const DEFAULT_CREATOR: &str = "user";
+
+/// What agents cannot do.
+pub(super) const ON_APPROVE: &str = "choose what becomes of approved work";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -91,6 +95,10 @@ pub(crate) struct Args {
     /// Schedule the card for this time: 2027-01-31T09:00:00Z, or seconds since 1970
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["triage"])]
     scheduled_at: Option<String>,
+    /// What becomes of the work once it is approved, instead of what the board says: none, merge, push
+    /// or push:REMOTE
+    #[arg(long, value_name = "ACTION")]
+    on_approve: Option<String>,
     #[command(flatten)]
     checks: checks::CheckArgs,
     /// Print JSON
@@ -106,6 +114,9 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let caller = session.caller()?;
     if args.checks.asks_for_host() {
         caller.must_be_person(checks::ON_HOST)?;
+    }
+    if new.on_approve.is_some() {
+        caller.must_be_person(ON_APPROVE)?;
     }
     if caller.is_agent() {
         new.created_by = Some(session.author(args.created_by.as_ref())?);
@@ -219,6 +230,7 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
         goal_max_turns: args.goal_max_turns,
         sandbox: args.sandbox.clone(),
         checks: args.checks.checks()?,
+        on_approve: args.on_approve.as_deref().map(parse_action).transpose()?,
         ..NewTask::titled(&args.title)
     })
 }

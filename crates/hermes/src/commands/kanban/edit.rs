@@ -1,10 +1,13 @@
-//! `hermes kanban edit`: the result of a finished card, and the checks of one that nobody works on.
+//! `hermes kanban edit`: the result of a finished card, the checks of one that nobody works on, what
+//! becomes of approved work.
 
 use hermes_board::ResultEdit;
 use hermes_board::model::TaskId;
 
 use super::checks;
 use super::complete::metadata;
+use super::create::ON_APPROVE;
+use super::review::parse_action;
 use super::session::{Kanban, usage};
 use crate::error::Result;
 
@@ -14,7 +17,7 @@ pub(crate) struct Args {
     id: TaskId,
     /// New result of a finished card
     #[arg(long, value_name = "TEXT")]
-    #[arg(required_unless_present_any = ["checks", "check_file", "check_on_host", "no_checks"])]
+    #[arg(required_unless_present_any = ["checks", "check_file", "check_on_host", "no_checks", "on_approve"])]
     result: Option<String>,
     /// New summary (default: the result)
     #[arg(long, value_name = "TEXT", requires = "result")]
@@ -24,6 +27,10 @@ pub(crate) struct Args {
     metadata: Option<String>,
     #[command(flatten)]
     checks: checks::CheckArgs,
+    /// What becomes of the work once it is approved: none, merge, push or push:REMOTE; default leaves
+    /// it to the board
+    #[arg(long, value_name = "ACTION")]
+    on_approve: Option<String>,
     /// Remove all checks
     #[arg(long)]
     no_checks: bool,
@@ -43,17 +50,28 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         }),
         None => None,
     };
+    let on_approve = match args.on_approve.as_deref() {
+        None => None,
+        Some("default") => Some(None),
+        Some(text) => Some(Some(parse_action(text)?)),
+    };
     let mut session = kanban.open()?;
     let caller = session.caller()?;
     caller.may_change(&args.id, "edit")?;
     if changes_checks {
         caller.must_be_person("change the acceptance checks of a card")?;
     }
+    if on_approve.is_some() {
+        caller.must_be_person(ON_APPROVE)?;
+    }
     if let Some(edit) = &result {
         session.store.edit_result(&args.id, edit)?;
     }
     if changes_checks {
         session.store.set_checks(&args.id, &checks)?;
+    }
+    if let Some(action) = &on_approve {
+        session.store.set_on_approve(&args.id, action.as_ref())?;
     }
     kanban.line(format!("Edited {}", args.id))
 }

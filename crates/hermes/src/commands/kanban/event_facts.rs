@@ -50,6 +50,10 @@ fn facts_of(kind: &str) -> &'static [(&'static str, &'static str)] {
         "decomposed" => &[("child_ids", "")],
         "reprioritized" => &[("priority", "")],
         "status" => &[("status", "")],
+        "review_commented" => &[("file", ""), ("by", "by ")],
+        "review_replied" | "review_resolved" => &[("comment", "comment "), ("by", "by ")],
+        "changes_requested" => &[("by", "by "), ("comments", "comments: "), ("text", "")],
+        "approved" => &[("by", "by "), ("action", ""), ("branch", "")],
         _ => &[],
     }
 }

@@ -18,6 +18,7 @@ mod context;
 mod create;
 mod daemon;
 mod diagnostics;
+mod diff;
 mod dispatch;
 mod dispatcher;
 mod edit;
@@ -33,6 +34,7 @@ mod log;
 mod notify;
 mod promote;
 mod reclaim;
+mod review;
 mod runs;
 mod schedule;
 mod session;
@@ -104,6 +106,10 @@ verbs! { Kanban<'_>;
     Complete(complete::Args) => complete::run,
     /// Change the result of a finished card, or the checks of one that nobody is working on
     Edit(edit::Args) => edit::run,
+    /// Show what the work on a card changed
+    Diff(diff::Args) => diff::run,
+    /// Review the work on a card: files, comments on lines, approve or send back
+    Review(review::Args) => review::run,
     /// Block cards until somebody unblocks them
     Block(block::Args) => block::run,
     /// Schedule cards for later, or until somebody unblocks them

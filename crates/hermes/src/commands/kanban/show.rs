@@ -1,7 +1,7 @@
 //! `hermes kanban show`.
 
 use hermes_board::diagnostics::{Diagnostic, Severity, diagnose_board};
-use hermes_board::model::{Run, Status, Task, TaskId};
+use hermes_board::model::{Review, Run, Status, Task, TaskId};
 use hermes_board::plan::Plan;
 use hermes_board::store::FailurePolicy;
 use hermes_board::{CardDetail, DispatchFlags, RunFilter};
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::cards::{NAME, TITLE, assignee, joined, padded, particulars};
 use super::checks::{self, CheckPlace};
+use super::review::{located, review_line};
 use super::session::{BoardSession, Kanban, usage};
 use crate::error::Result;
 use crate::ui::{one_line, visible};
@@ -61,6 +62,7 @@ struct Shown {
     /// Where its checks run; see [`CheckPlace`].
     #[serde(skip_serializing_if = "Option::is_none")]
     checks_run: Option<&'static str>,
+    review: Review,
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
@@ -71,6 +73,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         let place = CheckPlace::of(kanban, &card.task.task, &card.checks);
         kanban.json(&Shown {
             checks_run: place.map(|place| place.word),
+            review: located(&session, &args.id)?,
             card,
         })?;
     } else {
@@ -106,6 +109,9 @@ pub(super) fn text(
     }
     if let Some(place) = CheckPlace::of(session, &card.task.task, &card.checks) {
         text.push_str(&format!("  {}\n", place.sentence));
+    }
+    if let Some(line) = review_line(session, &located(session, id)?) {
+        text.push_str(&format!("\nReview: {line}\n"));
     }
     let result = card.task.task.result.as_deref();
     if result.is_some_and(|result| !result.trim().is_empty()) {

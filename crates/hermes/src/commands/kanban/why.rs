@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::cards::{TITLE, icon};
 use super::checks::CheckPlace;
+use super::review::{located, review_line};
 use super::session::Kanban;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -47,6 +48,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         .why(&session.store, &args.id)?;
     let checks = session.store.checks(&args.id)?;
     let place = CheckPlace::of(kanban, &task, &checks);
+    let review = located(&session, &args.id)?;
     let sentence = |verdict: &Verdict| verdict.sentence(|at| kanban.minute(at));
     if args.json {
         let rows = verdicts.iter().map(|verdict| Row {
@@ -60,6 +62,11 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             "assignee": task.assignee,
             "starts": verdicts.iter().any(starts),
             "sandbox": task.sandbox,
+            "review": {
+                "open": review.open().count(),
+                "outdated": review.open().filter(|comment| comment.outdated).count(),
+                "approval": review.approval,
+            },
             "verdicts": rows.collect::<Vec<_>>(),
         });
         if let Some(place) = place {
@@ -80,6 +87,9 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     kanban.line(format!("  {}", sandbox(&task)))?;
     if let Some(place) = place {
         kanban.line(format!("  {}", place.sentence))?;
+    }
+    if let Some(line) = review_line(kanban, &review) {
+        kanban.line(format!("  Review: {line}."))?;
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
-//! `hermes kanban boards switch`, `rename` and `set-default-workdir`.
+//! `hermes kanban boards switch`, `rename`, `set-default-workdir` and `set-on-approve`.
 
 use hermes_board::boards::{BoardSlug, MetadataChange};
 
+use super::super::create::ON_APPROVE;
+use super::super::review::parse_action;
 use super::super::session::Kanban;
 use super::create::{WORKDIR, workdir_in};
 use super::now;
@@ -28,6 +30,14 @@ pub(crate) struct WorkdirArgs {
     slug: String,
     /// An absolute path; cleared if not given
     path: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct OnApproveArgs {
+    /// The board
+    slug: String,
+    /// none, merge, push or push:REMOTE; cleared if not given
+    action: Option<String>,
 }
 
 pub(super) fn switch(args: &SlugArgs, kanban: &Kanban<'_>) -> Result<()> {
@@ -78,5 +88,23 @@ pub(super) fn set_workdir(args: &WorkdirArgs, kanban: &Kanban<'_>) -> Result<()>
             one_line(path, 500)
         ),
         None => format!("Board '{slug}' default workdir cleared."),
+    })
+}
+
+pub(super) fn set_on_approve(args: &OnApproveArgs, kanban: &Kanban<'_>) -> Result<()> {
+    let slug = BoardSlug::parse(&args.slug)?;
+    let action = args.action.as_deref().map(parse_action).transpose()?;
+    kanban.caller()?.must_be_person(ON_APPROVE)?;
+    let change = MetadataChange {
+        on_approve: Some(action),
+        ..MetadataChange::default()
+    };
+    let info = kanban.home().change(&slug, &change, now())?;
+    kanban.line(match &info.on_approve {
+        Some(action) => format!(
+            "Board '{slug}' on approve set to '{}'.",
+            one_line(action, 100)
+        ),
+        None => format!("Board '{slug}' on approve cleared."),
     })
 }

@@ -54,6 +54,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         color: args.color.clone(),
         default_workdir: workdir.map(Some),
         archived: None,
+        on_approve: None,
     };
     let created = home.create(&slug, &change, now())?;
     // A board is one that can be opened.

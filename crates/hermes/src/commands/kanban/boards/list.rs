@@ -119,6 +119,9 @@ pub(super) fn show(_: &NoArgs, kanban: &Kanban<'_>) -> Result<()> {
     if let Some(workdir) = &info.default_workdir {
         out.push_str(&format!("  Workdir:      {}\n", one_line(workdir, TITLE)));
     }
+    if let Some(action) = &info.on_approve {
+        out.push_str(&format!("  On approve:   {}\n", one_line(action, TITLE)));
+    }
     out.push_str(&format!("  DB path:      {}\n", info.db_path.display()));
     let by_status = if counts.is_empty() {
         String::new()

@@ -42,6 +42,8 @@ verbs! { Kanban<'_>;
     Rename(change::RenameArgs) => change::rename,
     /// Set the working directory for cards that do not specify one
     SetDefaultWorkdir(change::WorkdirArgs) => change::set_workdir,
+    /// Set what becomes of approved work of cards that do not say
+    SetOnApprove(change::OnApproveArgs) => change::set_on_approve,
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
