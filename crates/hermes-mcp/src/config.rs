@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::fields::{ConfigError, Fields};
+use crate::sampling::SamplingConfig;
 
 /// Longest wait for an answer to a call.
 const CALL_SECONDS: f64 = 300.0;
@@ -40,7 +41,11 @@ pub struct ServerConfig {
     /// Whether several of its tools may be called at once by one answer of a model.
     pub parallel_calls: bool,
     pub filter: ToolFilter,
+    /// What the server may ask of the model; nothing unless the settings allow it.
+    pub sampling: Option<SamplingConfig>,
     fingerprint: String,
+    /// The entry as it was read, with the values of variables.
+    entry: SecretString,
 }
 
 /// How a server is reached.
@@ -244,6 +249,8 @@ impl ServerConfig {
                 .flag("supports_parallel_tool_calls")?
                 .unwrap_or(false),
             filter: filter(&fields.section("tools")?)?,
+            sampling: SamplingConfig::parse(&fields.section("sampling")?)?,
+            entry: SecretString::new(entry.to_string()),
             fingerprint: fingerprint(&transport),
             name: name.to_owned(),
             transport,
@@ -254,6 +261,15 @@ impl ServerConfig {
     /// variable or header.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// Changes with every word of the settings, values of variables included. Without the salt it
+    /// says nothing of them.
+    pub(crate) fn salted_digest(&self, salt: &str) -> String {
+        let mut digest = Sha256::new();
+        digest.update(salt);
+        digest.update(self.entry.expose());
+        hermes_fs::hex(&digest.finalize())
     }
 
     /// Whether the server is an address.

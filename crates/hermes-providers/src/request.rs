@@ -49,6 +49,8 @@ named_enum! {
         ProfileDescriber = "profile_describer",
         /// Describe an image to a model that sees none.
         Vision = "vision",
+        /// Answer an MCP server that asks the model.
+        Mcp = "mcp",
     }
 }
 
@@ -56,7 +58,7 @@ impl AuxiliaryTask {
     /// The default timeout.
     pub(crate) fn default_timeout(self) -> Duration {
         Duration::from_secs(match self {
-            Self::TitleGeneration | Self::Approval => 30,
+            Self::TitleGeneration | Self::Approval | Self::Mcp => 30,
             Self::GoalJudge | Self::ProfileDescriber => 60,
             Self::Compression | Self::TriageSpecifier | Self::Vision => 120,
             Self::KanbanDecomposer => 180,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::prompt::{PromptParts, assemble};
-use hermes_agent::{Agent, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
+use hermes_agent::{Agent, ImageMode, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
 use hermes_board::completion::GoalJudge;
 use hermes_checkpoints::Checkpoints;
 use hermes_providers::{AuxiliaryModels, Effort, Image};
@@ -93,7 +93,8 @@ impl Conversation {
         let Some(models) = &self.children.auxiliary else {
             return input;
         };
-        if input.images.is_empty() || !image_input::wants_text(self.context.config(), &model) {
+        let mode = ImageMode::resolve(self.context.config());
+        if input.images.is_empty() || !mode.wants_text(&model) {
             return input;
         }
         image_input::described(

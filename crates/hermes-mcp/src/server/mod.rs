@@ -9,4 +9,4 @@ mod open;
 mod request;
 
 pub(crate) use lifecycle::Server;
-pub use lifecycle::{ServerState, ServerStatus};
+pub use lifecycle::{Discovery, ServerState, ServerStatus};

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::fault::Fault;
 use crate::host::ServerHost;
 use crate::remote;
+use crate::sampling::SamplingGate;
 use crate::stdio;
 use crate::stdio::ServerProcess;
 
@@ -50,8 +51,12 @@ impl Opened {
 pub(super) async fn open(
     config: &ServerConfig,
     host: &Arc<dyn ServerHost>,
+    sampling: Option<Arc<SamplingGate>>,
 ) -> Result<Opened, Error> {
-    let handler = Handler::default();
+    let handler = Handler {
+        sampling,
+        ..Handler::default()
+    };
     match &config.transport {
         Transport::Stdio(stdio) => {
             let started = stdio::start(&config.name, stdio, host.as_ref())?;
