@@ -21,6 +21,8 @@ use crate::server::{Discovery, Server, ServerStatus};
 
 /// For the end of all servers together: a farewell, SIGTERM, SIGKILL, and some room.
 const CLOSING_LIMIT: Duration = Duration::from_secs(8);
+/// For processes that are still being ended then.
+const ENDING_LIMIT: Duration = Duration::from_secs(5);
 /// Beyond the limits of a server, for what lies around a call.
 const MARGIN: Duration = Duration::from_secs(10);
 
@@ -311,7 +313,8 @@ fn start() -> std::io::Result<Driver> {
                 // Whoever is left is killed with this thread.
                 drop(tokio::time::timeout(CLOSING_LIMIT, closing).await);
             });
-            runtime.shutdown_timeout(Duration::from_millis(100));
+            // Processes of calls that were interrupted may still be ending.
+            runtime.shutdown_timeout(ENDING_LIMIT);
         })?;
     Ok(Driver {
         handle,

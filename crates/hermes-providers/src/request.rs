@@ -51,6 +51,8 @@ named_enum! {
         Vision = "vision",
         /// Answer an MCP server that asks the model.
         Mcp = "mcp",
+        /// Look back at a conversation and keep what is worth keeping.
+        BackgroundReview = "background_review",
     }
 }
 
@@ -60,7 +62,9 @@ impl AuxiliaryTask {
         Duration::from_secs(match self {
             Self::TitleGeneration | Self::Approval | Self::Mcp => 30,
             Self::GoalJudge | Self::ProfileDescriber => 60,
-            Self::Compression | Self::TriageSpecifier | Self::Vision => 120,
+            Self::Compression | Self::TriageSpecifier | Self::Vision | Self::BackgroundReview => {
+                120
+            }
             Self::KanbanDecomposer => 180,
         })
     }

@@ -27,6 +27,7 @@ use crate::person::{Clarifier, Person};
 use crate::personality;
 use crate::prefill;
 use crate::request::ConversationRequest;
+use crate::review::ReviewKeeper;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
 use crate::tool_set::{Approval, ToolSet, ToolSetRequest};
@@ -160,9 +161,12 @@ impl Runtime {
             }
         };
         agent.set_prompt_source(system_prompt::reassembled(prompt, &context));
-        let has_title = request.generate_title && worker.is_none();
+        let is_worker = worker.is_some();
+        let has_title = request.generate_title && !is_worker;
         let title = TitleKeeper::new(has_title, side, Arc::clone(&person), &context);
+        let review = review_keeper(request, is_worker, &agent, &person, &context);
         Ok(Conversation {
+            review,
             agent,
             tools,
             children,
@@ -262,6 +266,19 @@ fn agent_settings(
         prefill: prefill::load(context, person),
         ..AgentSettings::resolve(context.config(), request.max_turns)
     }
+}
+
+/// Counts towards reviews of a conversation, which workers do not have.
+fn review_keeper(
+    request: &ConversationRequest,
+    is_worker: bool,
+    agent: &Agent,
+    person: &Arc<dyn Person>,
+    context: &Context,
+) -> ReviewKeeper {
+    let earlier = agent.message_counts().1;
+    let is_wanted = request.reviews && !is_worker;
+    ReviewKeeper::new(is_wanted, earlier, Arc::clone(person), context)
 }
 
 /// The prompt of a new session; the person is told what was left out of it.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
 use super::breaker::Breaker;
+use super::closing::Closing;
 use super::connection::Connection;
 use super::keeper::{Learn, keep};
 use super::open::{catalog, open};
@@ -86,6 +87,7 @@ pub(crate) struct Server {
     connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
     /// The same connection, for those who only look.
     current: Mutex<Option<Weak<Connection>>>,
+    closing: Closing,
     is_discovering: AtomicBool,
     /// Whether a failure of this process was put down.
     is_noted: AtomicBool,
@@ -105,7 +107,6 @@ struct Facts {
     /// What came of the last attempt to find out what the server offers, here or in another process.
     past: Option<PastFailure>,
     was_reached: bool,
-    is_closed: bool,
 }
 
 impl Server {
@@ -139,6 +140,7 @@ impl Server {
             }),
             connection: tokio::sync::Mutex::default(),
             current: Mutex::default(),
+            closing: Closing::default(),
             is_discovering: AtomicBool::new(false),
             is_noted: AtomicBool::new(false),
             calls,
@@ -302,12 +304,11 @@ impl Server {
         let _in_use = connection.in_use();
         let asked = request::make(&connection.peer, operation, arguments);
         match timeout(self.config.timeout, asked).await {
-            Ok(Err(Error::LostDuringCall)) => Err(match connection.fault.get() {
-                Some(fault) => Error::NotMcp(fault),
-                None => Error::LostDuringCall,
-            }),
+            Ok(Err(Error::LostDuringCall)) => {
+                Err(connection.fault.get().unwrap_or(Error::LostDuringCall))
+            }
             Ok(Err(Error::NeedsLogin { reason })) => Err(Error::NeedsLogin {
-                reason: connection.fault.get().unwrap_or(reason),
+                reason: connection.fault.login().unwrap_or(reason),
             }),
             Ok(answer) => answer,
             Err(_) => Err(Error::NoAnswer(self.config.timeout)),
@@ -325,7 +326,7 @@ impl Server {
         if let Some(connection) = slot.as_ref().filter(|connection| connection.is_open()) {
             return Ok(Arc::clone(connection));
         }
-        if self.facts().is_closed {
+        if self.closing.has_begun() {
             return Err(Error::Closing);
         }
         let connection = match attempts {
@@ -362,25 +363,34 @@ impl Server {
             let name = &self.config.name;
             tracing::warn!(server = name, attempt, %error, "an MCP server was not reached");
             let has_time = began.elapsed() + pause < self.config.connect_timeout;
-            if attempt >= retries || !error.is_passing() || !has_time || self.facts().is_closed {
+            if attempt >= retries || !error.is_passing() || !has_time || self.closing.has_begun() {
                 return Err(error);
             }
-            sleep(pause).await;
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = self.closing.begun() => return Err(Error::Closing),
+            }
             pause = (pause * 2).min(LONGEST_PAUSE);
             attempt += 1;
         }
     }
 
     async fn connect_once(&self) -> Result<Arc<Connection>, Error> {
-        let opened = open(&self.config, &self.host, self.sampling.clone()).await?;
-        let listed = catalog(&self.config, opened.service.peer()).await;
+        let opened = open(
+            &self.config,
+            &self.host,
+            self.sampling.clone(),
+            &self.closing,
+        )
+        .await?;
+        let listed = tokio::select! {
+            listed = catalog(&self.config, opened.service.peer()) => listed,
+            () = self.closing.begun() => Err(Error::Closing),
+        };
         let listed = match listed {
             Ok(listed) => listed,
             Err(error) => {
-                let error = match opened.fault.get() {
-                    Some(fault) => Error::NotMcp(fault),
-                    None => error,
-                };
+                let error = opened.fault.get().unwrap_or(error);
                 opened.close().await;
                 return Err(error);
             }
@@ -419,9 +429,9 @@ impl Server {
                     Ok(_) => facts.breaker.succeeded(),
                     Err(error) => facts.breaker.failed(error, Instant::now()),
                 }
-                if facts.is_closed {
-                    break;
-                }
+            }
+            if self.closing.has_begun() {
+                break;
             }
             if let Err(error) = &outcome {
                 tracing::warn!(server = self.config.name, attempt, %error, "the tools of an MCP server are not known");
@@ -449,7 +459,7 @@ impl Server {
 
     /// Closes the connection, for good.
     pub(crate) async fn close(&self) {
-        self.facts().is_closed = true;
+        self.closing.begin();
         self.drop_connection().await;
     }
 

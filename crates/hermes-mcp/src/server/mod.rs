@@ -1,6 +1,7 @@
 //! One server through its life.
 
 mod breaker;
+mod closing;
 mod connection;
 mod handler;
 mod keeper;

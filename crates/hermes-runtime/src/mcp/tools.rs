@@ -173,18 +173,15 @@ impl McpOffer {
     /// Adds the tools of all servers. A name that is taken stays whose it is.
     pub(crate) fn add_to(&self, registry: &mut ToolRegistry, context: &Context) {
         let files = context.location.home.join("cache").join("mcp-files");
-        for server in &self.servers {
-            for tool in McpTool::of(server, &files) {
-                let name = tool.spec().name.to_owned();
-                if !registry.add_foreign(tool) {
-                    let server = &server.config().name;
-                    tracing::warn!(
-                        server,
-                        tool = name,
-                        "a tool of an MCP server is not offered: the name is taken"
-                    );
-                }
-            }
+        let tools = self.servers.iter();
+        let tools = tools.flat_map(|server| McpTool::of(server, &files));
+        for refused in registry.add_foreign(tools.collect()) {
+            let spec = refused.spec();
+            tracing::warn!(
+                toolset = spec.toolset,
+                tool = spec.name,
+                "a tool of an MCP server is not offered: the name is taken"
+            );
         }
     }
 

@@ -19,8 +19,9 @@ fn asked(desk: &Desk, times: u32) -> Value {
     ));
     run.succeeds().prints_part("done");
     let result = desk.results(&run).remove(0);
-    let begin = result.find("{\"result\"").unwrap();
-    let mut values = serde_json::Deserializer::from_str(&result[begin..]).into_iter::<Value>();
+    let (_, rest) = result.split_once("{\"result\"").unwrap();
+    let json = format!("{{\"result\"{rest}");
+    let mut values = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
     let result = values.next().unwrap().unwrap();
     serde_json::from_str(result["result"].as_str().unwrap()).unwrap()
 }

@@ -11,8 +11,8 @@ use crate::{Desk, processes_with, script, wait_for_none};
 const TWO_TURNS: &str = "turns:\n  \
      - match: {user: one, step: 1}\n    calls: [{tool: mcp__srv__echo, arguments: {text: a}}]\n  \
      - match: {user: one}\n    text: first\n  \
-     - match: {user: two, step: 1}\n    calls: [{tool: mcp__srv__echo, arguments: {text: b}}]\n  \
-     - match: {last: b}\n    text: second\n  - text: missed\n";
+     - match: {user: two, step: 1}\n    calls: [{tool: mcp__srv__echo, arguments: {text: second-echo}}]\n  \
+     - match: {last: second-echo}\n    text: second\n  - text: missed\n";
 
 #[test]
 fn an_unused_server_is_ended_and_started_again_by_the_next_call() {
@@ -80,7 +80,9 @@ fn settings_that_change_are_not_followed_where_that_is_off() {
     desk.settings(off);
     desk.home.put(
         "script.yaml",
-        TWO_TURNS.replace("user: one, step: 1", "user: never"),
+        TWO_TURNS
+            .replace("user: one, step: 1", "user: never")
+            .replace("- text: missed", "- match: {last: No such tool}\n    text: missed"),
     );
     let mut running = desk.home.hermes(["chat", "-Q"]).start();
     running.write_line("one");
