@@ -1,5 +1,6 @@
 //! The one way to open a conversation.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use hermes_board::completion::GoalJudge;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{Session, SessionId, SessionStore};
+use hermes_skills::Skill;
 use hermes_tools::{ToolConversation, ToolSearchSettings};
 
 use crate::active_sessions::SessionSlot;
@@ -97,7 +99,7 @@ impl Runtime {
         let id = session_id(request, resumed.as_ref())?;
         let worker = Worker::from_context(&context)?;
         let slot = take_slot(worker.as_ref(), &context, &id)?;
-        let tools = assemble_tools(&context, request, backend, &id, &person)?;
+        let tools = assemble_tools(&context, request, (backend, &skills), &id, &person)?;
         let mut call = tools.call_context(id.as_str());
         let settings = agent_settings(&context, request, &tools, &*person);
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
@@ -112,10 +114,7 @@ impl Runtime {
             child_context: tools.child_contexts(),
         };
         let home = context.location.home.clone();
-        let judge: Arc<dyn GoalJudge> = Arc::new(AuxiliaryGoalJudge {
-            auxiliary: Arc::clone(&side),
-            account: Some((home.clone(), id.clone())),
-        });
+        let judge = goal_judge(&side, &home, &id);
         tools
             .approval_model
             .serve(Arc::clone(&side), home, id.clone());
@@ -217,14 +216,17 @@ impl Runtime {
 fn assemble_tools(
     context: &Context,
     request: &ConversationRequest,
-    kind: BackendKind,
+    (kind, skills): (BackendKind, &[Skill]),
     id: &SessionId,
     person: &Arc<dyn Person>,
 ) -> Result<ToolSet> {
+    let files = skills.iter().map(|skill| skill.head.credential_files());
+    let credential_files: Vec<String> = files.flatten().collect();
     let backend = BackendRequest {
         kind,
         task: None,
         session: id.as_str(),
+        credential_files: &credential_files,
     };
     let request = ToolSetRequest {
         sandbox: None,
@@ -241,7 +243,7 @@ fn assemble_tools(
 }
 
 /// Copies the skills of the program into the home, once for each version.
-fn sync_skills(home: &std::path::Path, person: &dyn Person) {
+fn sync_skills(home: &Path, person: &dyn Person) {
     if let Err(error) = hermes_skills::bundled::sync_if_needed(home) {
         person.warn(
             &format!("the bundled skills were not copied: {error}"),
@@ -266,6 +268,14 @@ fn agent_settings(
         prefill: prefill::load(context, person),
         ..AgentSettings::resolve(context.config(), request.max_turns)
     }
+}
+
+/// Judges goals with the side models of a conversation, on its account.
+fn goal_judge(side: &Arc<AuxiliaryModels>, home: &Path, id: &SessionId) -> Arc<dyn GoalJudge> {
+    Arc::new(AuxiliaryGoalJudge {
+        auxiliary: Arc::clone(side),
+        account: Some((home.to_owned(), id.clone())),
+    })
 }
 
 /// Counts towards reviews of a conversation, which workers do not have.

@@ -89,8 +89,6 @@ pub(crate) struct Server {
     current: Mutex<Option<Weak<Connection>>>,
     closing: Closing,
     is_discovering: AtomicBool,
-    /// Whether a failure of this process was put down.
-    is_noted: AtomicBool,
     calls: Arc<CallsUnderWay>,
     /// `None` if the server may not ask the model.
     sampling: Option<Arc<SamplingGate>>,
@@ -142,7 +140,6 @@ impl Server {
             current: Mutex::default(),
             closing: Closing::default(),
             is_discovering: AtomicBool::new(false),
-            is_noted: AtomicBool::new(false),
             calls,
             sampling,
             changes,
@@ -198,9 +195,11 @@ impl Server {
         }
     }
 
-    /// Remembers that the server could not be asked, once for each process.
+    /// Remembers that the server could not be asked. Further attempts during the pause that follows do
+    /// not make it longer.
     fn note_failure(&self, reason: &str, is_slow: bool) {
-        if self.is_noted.swap(true, Ordering::Relaxed) {
+        let pause = self.facts().past.as_ref().and_then(pause_left);
+        if pause.is_some() {
             return;
         }
         match failure_store::note(self.host.home(), &self.config, reason, is_slow) {
@@ -249,7 +248,6 @@ impl Server {
                 facts.catalog = Some(Arc::new(catalog.clone()));
             }
             facts.past = None;
-            self.is_noted.store(false, Ordering::Relaxed);
             (is_new, is_first)
         };
         if is_first {

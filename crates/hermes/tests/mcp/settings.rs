@@ -82,7 +82,10 @@ fn settings_that_change_are_not_followed_where_that_is_off() {
         "script.yaml",
         TWO_TURNS
             .replace("user: one, step: 1", "user: never")
-            .replace("- text: missed", "- match: {last: No such tool}\n    text: missed"),
+            .replace(
+                "- text: missed",
+                "- match: {last: No such tool}\n    text: missed",
+            ),
     );
     let mut running = desk.home.hermes(["chat", "-Q"]).start();
     running.write_line("one");

@@ -147,6 +147,9 @@ def main():
                 while True:
                     send({"jsonrpc": "2.0", "method": "notifications/message",
                           "params": {"level": "info", "data": "x"}})
+            if "flood-answers" in MODES:
+                while True:
+                    send({"jsonrpc": "2.0", "id": 4711, "result": {}})
             params = message["params"]
             result = call(params["name"], params.get("arguments") or {})
         elif number is None:
