@@ -128,14 +128,12 @@ fn credential_files_of_a_skill_go_along_with_it() {
     place.home.put("mail_token.json", "canary-token");
     place.home.put(".env", "SECRET=canary-env\n");
     let script = "turns:\n  - match: {step: 1}\n    \
-         calls: [{tool: terminal, arguments: {command: \"wc -c ~/.hermes/mail_token.json\"}}]\n  \
-         - match: {last: 12}\n    text: it is there\n  - match: {step: 2}\n    text: it is not there\n";
+         calls: [{tool: terminal, arguments: {command: \"test -s ~/.hermes/mail_token.json && echo carried-along\"}}]\n  \
+         - match: {last: carried-along}\n    text: it is there\n  - match: {step: 2}\n    text: it is not there\n";
     place.home.put("script.yaml", script);
-    let model =
-        |settings: &str| settings.to_owned() + "\nmodel: {provider: replay, script: script.yaml}\n";
-    place
-        .home
-        .put("config.yaml", model(&place.home.read("config.yaml")));
+    let mut settings: Value = serde_json::from_str(&place.home.read("config.yaml")).unwrap();
+    settings["model"] = json!({"provider": "replay", "script": "script.yaml"});
+    place.home.put("config.yaml", settings.to_string());
     let ask = |words: &[&str]| {
         let words: Vec<&str> = words.iter().chain(&["-q", "go"]).copied().collect();
         place.hermes(&words).run()

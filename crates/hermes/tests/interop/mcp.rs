@@ -77,8 +77,9 @@ fn servers_of_the_reference_are_used_here(version: Version) {
         environment["result"].as_str().unwrap().contains("PLAIN"),
         "{environment}"
     );
-    let hidden = called(&world, "mcp__their_srv__pid", &json!({}));
-    assert!(hidden["error"].is_string(), "{hidden}");
+    let listed = world.ours(&["tools", "list", "--json"]);
+    assert!(listed.contains("mcp__their_srv__echo"), "{listed}");
+    assert!(!listed.contains("mcp__their_srv__pid"), "{listed}");
     // Nothing that we keep stands in the way of the reference.
     assert_eq!(theirs(&world)["their-srv"], server);
     world.ours(&["mcp", "remove", "their-srv"]);
