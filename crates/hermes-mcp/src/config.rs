@@ -238,6 +238,7 @@ impl ServerConfig {
             Ok(seconds.map(|seconds| Duration::from_secs_f64(seconds.min(MAX_SECONDS))))
         };
         let keepalive = seconds("keepalive_interval", KEEPALIVE_SECONDS)?;
+        let sampling = SamplingConfig::parse(&fields.section("sampling")?)?;
         Ok(Self {
             enabled: fields.flag("enabled")?.unwrap_or(true),
             timeout: seconds("timeout", CALL_SECONDS)?,
@@ -249,9 +250,9 @@ impl ServerConfig {
                 .flag("supports_parallel_tool_calls")?
                 .unwrap_or(false),
             filter: filter(&fields.section("tools")?)?,
-            sampling: SamplingConfig::parse(&fields.section("sampling")?)?,
+            fingerprint: fingerprint(&transport, sampling.is_some()),
+            sampling,
             entry: SecretString::new(entry.to_string()),
-            fingerprint: fingerprint(&transport),
             name: name.to_owned(),
             transport,
         })
@@ -441,7 +442,7 @@ fn filter(fields: &Fields<'_>) -> Result<ToolFilter, ConfigError> {
     })
 }
 
-fn fingerprint(transport: &Transport) -> String {
+fn fingerprint(transport: &Transport, has_sampling: bool) -> String {
     let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Value>();
     let mut facts = Map::new();
     match transport {
@@ -455,6 +456,10 @@ fn fingerprint(transport: &Transport) -> String {
             facts.insert("url".to_owned(), remote.url.clone().into());
             facts.insert("headers".to_owned(), names(headers));
         }
+    }
+    // Some servers have more tools for those they can ask.
+    if has_sampling {
+        facts.insert("sampling".to_owned(), true.into());
     }
     let digest = Sha256::digest(Value::Object(facts).to_string());
     let mut text = hermes_fs::hex(&digest);

@@ -116,6 +116,9 @@ def main():
     if "broken" in MODES and not os.path.exists(sys.argv[-1] + ".mended"):
         print("no licence found", file=sys.stderr)
         sys.exit(4)
+    if "hangs" in MODES and os.path.exists(sys.argv[-1]):
+        while True:
+            time.sleep(60)
     if "silent" in MODES:
         while True:
             time.sleep(60)
