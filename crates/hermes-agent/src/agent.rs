@@ -162,6 +162,16 @@ impl Agent {
         self.prompt_source = Some(source);
     }
 
+    /// The system prompt as it is sent, with what is never stored.
+    pub(crate) fn sent_system(&self) -> Arc<str> {
+        let more = [&self.settings.ephemeral_prompt, &self.settings.personality];
+        let more: Vec<&str> = more.into_iter().flatten().map(String::as_str).collect();
+        if more.is_empty() {
+            return Arc::clone(&self.system);
+        }
+        Arc::from(format!("{}\n\n{}", self.system, more.join("\n\n")))
+    }
+
     /// The id of the conversation.
     pub fn session_id(&self) -> &SessionId {
         &self.session

@@ -17,6 +17,7 @@ pub(crate) fn to_wire(stored: &SessionMessage) -> Option<Message> {
         MessageRole::Other(_) => return None,
     };
     let content = match (&stored.api_content, &stored.content) {
+        (Some(sent), Some(MessageContent::Parts(parts))) => with_text(sent, parts_of(parts)),
         (Some(sent), _) => Content::Text(sent.clone()),
         (None, Some(MessageContent::Text(text))) => Content::Text(text.clone()),
         (None, Some(MessageContent::Parts(parts))) => parts_of(parts),
@@ -91,7 +92,24 @@ fn parts_of(value: &Value) -> Content {
     Content::Parts(parts.collect())
 }
 
-fn parts_value(parts: &[ContentPart]) -> Value {
+/// Another text with the same images.
+fn with_text(text: &str, content: Content) -> Content {
+    let parts = match content {
+        Content::Text(_) => Vec::new(),
+        Content::Parts(parts) => parts,
+    };
+    let images = parts
+        .into_iter()
+        .filter(|part| matches!(part, ContentPart::Image(_)));
+    let mut parts: Vec<ContentPart> = images.collect();
+    if parts.is_empty() {
+        return Content::Text(text.to_owned());
+    }
+    parts.insert(0, ContentPart::Text(text.to_owned()));
+    Content::Parts(parts)
+}
+
+pub(crate) fn parts_value(parts: &[ContentPart]) -> Value {
     let parts = parts.iter().map(|part| match part {
         ContentPart::Text(text) => json!({"type": "text", "text": text}),
         ContentPart::Image(image) => {

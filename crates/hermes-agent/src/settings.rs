@@ -4,6 +4,7 @@ use hermes_config::{Config, vars};
 use hermes_providers::{Effort, Message};
 use serde_json::Value;
 
+use crate::image_mode::ImageMode;
 use crate::prompt::ContextFileRules;
 use crate::tools::{LoopGuardSettings, RepeatLimits};
 
@@ -29,6 +30,8 @@ pub struct AgentSettings {
     pub effort: Option<Effort>,
     /// Messages sent before every conversation, never stored.
     pub prefill: Vec<Message>,
+    /// Whether models get images that tools return.
+    pub images: ImageMode,
     /// Whether a model that only announces an action is told to go on.
     pub intent_continuation: IntentContinuation,
     /// How often a turn that changed code is sent back to check it.
@@ -98,6 +101,7 @@ impl Default for AgentSettings {
             personality: None,
             effort: None,
             prefill: Vec::new(),
+            images: ImageMode::default(),
             intent_continuation: IntentContinuation::Off,
             verify_reminders: 0,
             verify_guidance: true,
@@ -130,6 +134,7 @@ impl AgentSettings {
             personality: None,
             effort: None,
             prefill: Vec::new(),
+            images: ImageMode::resolve(config),
             intent_continuation: intent_continuation(config),
             verify_reminders: verify_reminders(config),
             verify_guidance: config.flag("agent.verify_guidance"),

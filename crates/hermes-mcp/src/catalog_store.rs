@@ -65,7 +65,7 @@ pub fn forget(home: &Path, server: &ServerConfig) -> hermes_fs::Result<bool> {
     hermes_fs::remove_file_if_present(&path_of(home, server))
 }
 
-fn path_of(home: &Path, server: &ServerConfig) -> PathBuf {
+pub(crate) fn path_of(home: &Path, server: &ServerConfig) -> PathBuf {
     let name = component(hermes_text::cut(&server.name, 60));
     let file = format!("{name}-{}.json", server.fingerprint());
     home.join("cache").join("mcp").join(file)

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::fields::{ConfigError, Fields};
+use crate::sampling::SamplingConfig;
 
 /// Longest wait for an answer to a call.
 const CALL_SECONDS: f64 = 300.0;
@@ -40,7 +41,11 @@ pub struct ServerConfig {
     /// Whether several of its tools may be called at once by one answer of a model.
     pub parallel_calls: bool,
     pub filter: ToolFilter,
+    /// What the server may ask of the model; nothing unless the settings allow it.
+    pub sampling: Option<SamplingConfig>,
     fingerprint: String,
+    /// The entry as it was read, with the values of variables.
+    entry: SecretString,
 }
 
 /// How a server is reached.
@@ -233,6 +238,7 @@ impl ServerConfig {
             Ok(seconds.map(|seconds| Duration::from_secs_f64(seconds.min(MAX_SECONDS))))
         };
         let keepalive = seconds("keepalive_interval", KEEPALIVE_SECONDS)?;
+        let sampling = SamplingConfig::parse(&fields.section("sampling")?)?;
         Ok(Self {
             enabled: fields.flag("enabled")?.unwrap_or(true),
             timeout: seconds("timeout", CALL_SECONDS)?,
@@ -244,7 +250,9 @@ impl ServerConfig {
                 .flag("supports_parallel_tool_calls")?
                 .unwrap_or(false),
             filter: filter(&fields.section("tools")?)?,
-            fingerprint: fingerprint(&transport),
+            fingerprint: fingerprint(&transport, sampling.is_some()),
+            sampling,
+            entry: SecretString::new(entry.to_string()),
             name: name.to_owned(),
             transport,
         })
@@ -254,6 +262,15 @@ impl ServerConfig {
     /// variable or header.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// Changes with every word of the settings, values of variables included. Without the salt it
+    /// says nothing of them.
+    pub(crate) fn salted_digest(&self, salt: &str) -> String {
+        let mut digest = Sha256::new();
+        digest.update(salt);
+        digest.update(self.entry.expose());
+        hermes_fs::hex(&digest.finalize())
     }
 
     /// Whether the server is an address.
@@ -425,7 +442,7 @@ fn filter(fields: &Fields<'_>) -> Result<ToolFilter, ConfigError> {
     })
 }
 
-fn fingerprint(transport: &Transport) -> String {
+fn fingerprint(transport: &Transport, has_sampling: bool) -> String {
     let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Value>();
     let mut facts = Map::new();
     match transport {
@@ -439,6 +456,10 @@ fn fingerprint(transport: &Transport) -> String {
             facts.insert("url".to_owned(), remote.url.clone().into());
             facts.insert("headers".to_owned(), names(headers));
         }
+    }
+    // Some servers have more tools for those they can ask.
+    if has_sampling {
+        facts.insert("sampling".to_owned(), true.into());
     }
     let digest = Sha256::digest(Value::Object(facts).to_string());
     let mut text = hermes_fs::hex(&digest);

@@ -140,4 +140,7 @@ fn the_fingerprint_follows_what_is_run_and_not_the_secrets() {
         of(json!({"command": "x", "args": ["b"], "env": {"K": "1"}}))
     );
     assert_ne!(one, of(json!({"command": "x", "args": ["a"]})));
+    let asking =
+        json!({"command": "x", "args": ["a"], "env": {"K": "1"}, "sampling": {"enabled": true}});
+    assert_ne!(one, of(asking));
 }

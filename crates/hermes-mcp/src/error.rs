@@ -66,6 +66,17 @@ impl Error {
         )
     }
 
+    /// Whether finding it out again at the next start would cost time.
+    pub(crate) fn is_slow_to_find(&self) -> bool {
+        !matches!(
+            self,
+            Self::CommandNotFound { .. }
+                | Self::Unusable { .. }
+                | Self::Closing
+                | Self::Interrupted
+        )
+    }
+
     /// What to do about it.
     pub fn hint(&self, server: &str) -> Option<String> {
         match self {

@@ -104,6 +104,24 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A whole number, at least `least`.
+    pub(crate) fn count(&self, key: &str, least: u32) -> Result<Option<u32>, ConfigError> {
+        let number = match self.get(key) {
+            None => return Ok(None),
+            Some(Value::Number(number)) => number.as_u64(),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(_) => None,
+        };
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        match number.filter(|number| *number >= least) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let problem = format!("expected a whole number, at least {least}");
+                Err(self.error(key, problem))
+            }
+        }
+    }
+
     /// A list of texts; one text is a list of one.
     pub(crate) fn texts(&self, key: &str) -> Result<Vec<String>, ConfigError> {
         match self.get(key) {

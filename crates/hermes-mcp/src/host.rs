@@ -9,6 +9,7 @@ use hermes_proc::EnvPlan;
 use hermes_secret::Redactor;
 
 use crate::config::ServerConfig;
+use crate::sampling::Sampler;
 use crate::token_source::TokenSource;
 
 /// The surroundings of the servers of one profile.
@@ -31,6 +32,9 @@ pub trait ServerHost: Send + Sync {
 
     /// Certificates and proxies.
     fn http(&self) -> HttpSettings;
+
+    /// Who answers requests of servers to the model.
+    fn sampler(&self) -> Arc<dyn Sampler>;
 
     /// Where the tokens of a server come from, if it takes any.
     fn tokens(&self, server: &ServerConfig) -> Option<Arc<dyn TokenSource>>;

@@ -10,6 +10,7 @@ mod catalog_store;
 mod command;
 mod config;
 mod error;
+mod failure_store;
 mod fault;
 mod fields;
 mod host;
@@ -17,6 +18,7 @@ mod names;
 pub mod oauth;
 mod pool;
 mod remote;
+mod sampling;
 mod schema;
 mod server;
 mod stdio;
@@ -30,9 +32,11 @@ pub use config::{
     ToolFilter, Transport, Verify,
 };
 pub use error::Error;
+pub use failure_store::forget as forget_failures;
 pub use fields::ConfigError;
 pub use host::ServerHost;
 pub use names::{tool_name, toolset_name};
 pub use pool::{McpPool, PooledServer};
-pub use server::{ServerState, ServerStatus};
+pub use sampling::{SampleRequest, Sampler, SamplingConfig, SamplingLog};
+pub use server::{Discovery, ServerState, ServerStatus};
 pub use token_source::{NeedsLogin, TokenFuture, TokenSource};

@@ -17,10 +17,12 @@ use crate::catalog::{Catalog, Operation};
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::host::ServerHost;
-use crate::server::{Server, ServerStatus};
+use crate::server::{Discovery, Server, ServerStatus};
 
 /// For the end of all servers together: a farewell, SIGTERM, SIGKILL, and some room.
 const CLOSING_LIMIT: Duration = Duration::from_secs(8);
+/// For processes that are still being ended then.
+const ENDING_LIMIT: Duration = Duration::from_secs(5);
 /// Beyond the limits of a server, for what lies around a call.
 const MARGIN: Duration = Duration::from_secs(10);
 
@@ -114,8 +116,8 @@ impl McpPool {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Asks servers for their tools, all at once, and waits so long for their answers. Those that
-    /// come later are noted as well.
+    /// Asks servers for their tools, all at once, and waits so long for the first attempt at each.
+    /// Answers that come later are noted as well.
     pub fn discover(&self, servers: &[PooledServer], limit: Duration) {
         let Ok(attempted) = Wake::new().map(Arc::new) else {
             return;
@@ -133,8 +135,11 @@ impl McpPool {
                 Err(_) => return,
             }
         }
-        if !servers.is_empty() {
-            attempted.wait(limit);
+        if servers.is_empty() || limit.is_zero() || attempted.wait(limit) {
+            return;
+        }
+        for one in servers {
+            one.server.note_slow(limit);
         }
     }
 
@@ -199,6 +204,21 @@ impl PooledServer {
         self.server.take_stale()
     }
 
+    /// What has to be done to know what the server offers.
+    pub fn discovery(&self) -> Discovery {
+        self.server.discovery()
+    }
+
+    /// Whether somebody is finding out what the server offers, or waits to try that again.
+    pub fn is_discovering(&self) -> bool {
+        self.server.is_discovering()
+    }
+
+    /// Forgets that the server failed, so that it is tried again at once.
+    pub fn forget_failures(&self) {
+        self.server.forget_failures();
+    }
+
     /// How the server is.
     pub fn status(&self) -> ServerStatus {
         self.server.status()
@@ -214,17 +234,20 @@ impl PooledServer {
         Ok(self.catalog().unwrap_or_default())
     }
 
-    /// Makes a request and waits for its end, or for the interrupt.
+    /// Makes a request for a session and waits for its end, or for the interrupt.
     pub fn call(
         &self,
         operation: &Operation,
         arguments: &Map<String, Value>,
+        session: Option<&str>,
         interrupt: &Wake,
     ) -> Result<Answer, Error> {
         let server = Arc::clone(&self.server);
         let (operation, arguments) = (operation.clone(), arguments.clone());
+        let session = session.map(str::to_owned);
         self.wait(interrupt, async move {
-            server.call(&operation, &arguments).await
+            let session = session.as_deref();
+            server.call(&operation, &arguments, session).await
         })
     }
 
@@ -290,7 +313,8 @@ fn start() -> std::io::Result<Driver> {
                 // Whoever is left is killed with this thread.
                 drop(tokio::time::timeout(CLOSING_LIMIT, closing).await);
             });
-            runtime.shutdown_timeout(Duration::from_millis(100));
+            // Processes of calls that were interrupted may still be ending.
+            runtime.shutdown_timeout(ENDING_LIMIT);
         })?;
     Ok(Driver {
         handle,

@@ -49,6 +49,10 @@ named_enum! {
         ProfileDescriber = "profile_describer",
         /// Describe an image to a model that sees none.
         Vision = "vision",
+        /// Answer an MCP server that asks the model.
+        Mcp = "mcp",
+        /// Look back at a conversation and keep what is worth keeping.
+        BackgroundReview = "background_review",
     }
 }
 
@@ -56,9 +60,11 @@ impl AuxiliaryTask {
     /// The default timeout.
     pub(crate) fn default_timeout(self) -> Duration {
         Duration::from_secs(match self {
-            Self::TitleGeneration | Self::Approval => 30,
+            Self::TitleGeneration | Self::Approval | Self::Mcp => 30,
             Self::GoalJudge | Self::ProfileDescriber => 60,
-            Self::Compression | Self::TriageSpecifier | Self::Vision => 120,
+            Self::Compression | Self::TriageSpecifier | Self::Vision | Self::BackgroundReview => {
+                120
+            }
             Self::KanbanDecomposer => 180,
         })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::prompt::{PromptParts, assemble};
-use hermes_agent::{Agent, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
+use hermes_agent::{Agent, ImageMode, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
 use hermes_board::completion::GoalJudge;
 use hermes_checkpoints::Checkpoints;
 use hermes_providers::{AuxiliaryModels, Effort, Image};
@@ -29,6 +29,7 @@ use crate::personality;
 use crate::pruning;
 use crate::references::{self, Source, typed_part};
 use crate::request::ConversationRequest;
+use crate::review::ReviewKeeper;
 use crate::skills;
 use crate::snapshot;
 use crate::system_prompt::{self, Subject};
@@ -52,6 +53,7 @@ pub struct Conversation {
     pub(crate) claim: Option<ClaimWatch>,
     pub(crate) worktree: Option<Worktree>,
     pub(crate) title: TitleKeeper,
+    pub(crate) review: ReviewKeeper,
     /// The place among the open conversations, as long as this one is.
     pub(crate) _slot: Option<SessionSlot>,
     pub(crate) judge: Arc<dyn GoalJudge>,
@@ -84,7 +86,23 @@ impl Conversation {
             self.title.after_turn(message, &result);
         }
         snapshot::write(&self.agent, &self.context);
+        self.review_if_due(&result);
         result
+    }
+
+    fn review_if_due(&mut self, result: &TurnResult) {
+        let key = self.agent.session_id().as_str();
+        let tools = || {
+            let platform = &self.request.platform;
+            let mut own = self.tools.review_context(key, platform, &self.context);
+            own.conversation.session_id = Some(key.to_owned());
+            let hooks = &self.agent.context().conversation.hooks;
+            own.conversation.hooks.clone_from(hooks);
+            own
+        };
+        let models = self.children.auxiliary.as_deref();
+        self.review
+            .after_turn(result, &self.agent, models, tools, &self.context);
     }
 
     /// The input as the model can see it.
@@ -93,7 +111,8 @@ impl Conversation {
         let Some(models) = &self.children.auxiliary else {
             return input;
         };
-        if input.images.is_empty() || !image_input::wants_text(self.context.config(), &model) {
+        let mode = ImageMode::resolve(self.context.config());
+        if input.images.is_empty() || !mode.wants_text(&model) {
             return input;
         }
         image_input::described(
@@ -316,6 +335,7 @@ impl Conversation {
     ) -> Result<u8> {
         // Each step is taken, whatever became of the one before.
         self.title.close();
+        self.review.close();
         let closed = self.agent.close();
         if !self.tools.interrupt().is_raised() {
             pruning::prune_if_due(self.agent.store(), &self.context);

@@ -33,6 +33,7 @@ mod python_remark;
 mod references;
 mod repository;
 mod request;
+mod review;
 mod runtime;
 mod skills;
 mod snapshot;

@@ -71,6 +71,8 @@ pub struct ConversationRequest {
     pub ignore_rules: bool,
     /// Whether a new session gets a title after its first exchange.
     pub generate_title: bool,
+    /// Whether the conversation is reviewed in the background every now and then, as configured.
+    pub reviews: bool,
     /// Ends turns and everything they wait for when it is raised.
     pub interrupt: Arc<Wake>,
     /// Called when a worker has lost its card and has not ended in time. A program that holds
@@ -105,6 +107,7 @@ impl ConversationRequest {
             ignore_user_config: false,
             ignore_rules: false,
             generate_title: false,
+            reviews: false,
             interrupt,
             when_stuck: None,
         }

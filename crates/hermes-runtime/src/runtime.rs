@@ -1,5 +1,6 @@
 //! The one way to open a conversation.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use hermes_board::completion::GoalJudge;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{Session, SessionId, SessionStore};
+use hermes_skills::Skill;
 use hermes_tools::{ToolConversation, ToolSearchSettings};
 
 use crate::active_sessions::SessionSlot;
@@ -27,6 +29,7 @@ use crate::person::{Clarifier, Person};
 use crate::personality;
 use crate::prefill;
 use crate::request::ConversationRequest;
+use crate::review::ReviewKeeper;
 use crate::system_prompt::{self, Subject};
 use crate::title::TitleKeeper;
 use crate::tool_set::{Approval, ToolSet, ToolSetRequest};
@@ -96,7 +99,7 @@ impl Runtime {
         let id = session_id(request, resumed.as_ref())?;
         let worker = Worker::from_context(&context)?;
         let slot = take_slot(worker.as_ref(), &context, &id)?;
-        let tools = assemble_tools(&context, request, backend, &id, &person)?;
+        let tools = assemble_tools(&context, request, (backend, &skills), &id, &person)?;
         let mut call = tools.call_context(id.as_str());
         let settings = agent_settings(&context, request, &tools, &*person);
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
@@ -111,10 +114,7 @@ impl Runtime {
             child_context: tools.child_contexts(),
         };
         let home = context.location.home.clone();
-        let judge: Arc<dyn GoalJudge> = Arc::new(AuxiliaryGoalJudge {
-            auxiliary: Arc::clone(&side),
-            account: Some((home.clone(), id.clone())),
-        });
+        let judge = goal_judge(&side, &home, &id);
         tools
             .approval_model
             .serve(Arc::clone(&side), home, id.clone());
@@ -160,9 +160,12 @@ impl Runtime {
             }
         };
         agent.set_prompt_source(system_prompt::reassembled(prompt, &context));
-        let has_title = request.generate_title && worker.is_none();
+        let is_worker = worker.is_some();
+        let has_title = request.generate_title && !is_worker;
         let title = TitleKeeper::new(has_title, side, Arc::clone(&person), &context);
+        let review = review_keeper(request, is_worker, &agent, &person, &context);
         Ok(Conversation {
+            review,
             agent,
             tools,
             children,
@@ -213,14 +216,17 @@ impl Runtime {
 fn assemble_tools(
     context: &Context,
     request: &ConversationRequest,
-    kind: BackendKind,
+    (kind, skills): (BackendKind, &[Skill]),
     id: &SessionId,
     person: &Arc<dyn Person>,
 ) -> Result<ToolSet> {
+    let files = skills.iter().map(|skill| skill.head.credential_files());
+    let credential_files: Vec<String> = files.flatten().collect();
     let backend = BackendRequest {
         kind,
         task: None,
         session: id.as_str(),
+        credential_files: &credential_files,
     };
     let request = ToolSetRequest {
         sandbox: None,
@@ -237,7 +243,7 @@ fn assemble_tools(
 }
 
 /// Copies the skills of the program into the home, once for each version.
-fn sync_skills(home: &std::path::Path, person: &dyn Person) {
+fn sync_skills(home: &Path, person: &dyn Person) {
     if let Err(error) = hermes_skills::bundled::sync_if_needed(home) {
         person.warn(
             &format!("the bundled skills were not copied: {error}"),
@@ -262,6 +268,27 @@ fn agent_settings(
         prefill: prefill::load(context, person),
         ..AgentSettings::resolve(context.config(), request.max_turns)
     }
+}
+
+/// Judges goals with the side models of a conversation, on its account.
+fn goal_judge(side: &Arc<AuxiliaryModels>, home: &Path, id: &SessionId) -> Arc<dyn GoalJudge> {
+    Arc::new(AuxiliaryGoalJudge {
+        auxiliary: Arc::clone(side),
+        account: Some((home.to_owned(), id.clone())),
+    })
+}
+
+/// Counts towards reviews of a conversation, which workers do not have.
+fn review_keeper(
+    request: &ConversationRequest,
+    is_worker: bool,
+    agent: &Agent,
+    person: &Arc<dyn Person>,
+    context: &Context,
+) -> ReviewKeeper {
+    let earlier = agent.message_counts().1;
+    let is_wanted = request.reviews && !is_worker;
+    ReviewKeeper::new(is_wanted, earlier, Arc::clone(person), context)
 }
 
 /// The prompt of a new session; the person is told what was left out of it.

@@ -140,6 +140,15 @@ impl SkillHead {
         found
     }
 
+    /// Credential files the skill needs, relative to the home: a path, or a mapping with `path`.
+    pub fn credential_files(&self) -> Vec<String> {
+        let paths = items(self.fields.get("required_credential_files")).filter_map(|item| {
+            let path = item.get("path").or_else(|| item.get("name"));
+            text_of(path.unwrap_or(item)).filter(|path| !path.is_empty())
+        });
+        paths.collect()
+    }
+
     /// Variables the skill needs, each once, of all three ways to declare them.
     pub fn variables(&self) -> Vec<RequiredVariable> {
         let mut found: Vec<RequiredVariable> = Vec::new();

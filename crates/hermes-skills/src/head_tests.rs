@@ -72,3 +72,12 @@ fn lists_may_be_written_as_text() {
     assert_eq!(head.hermes_texts("related_skills"), ["x", "y"]);
     assert_eq!(head.settings(), [("wiki.path".to_owned(), json!(5))]);
 }
+
+#[test]
+fn credential_files_are_paths_or_mappings_with_one() {
+    let (head, _) = split(
+        "---\nrequired_credential_files:\n  - a.json\n  - {path: b.json, description: B}\n  \
+         - {name: c.json}\n  - {other: d}\n  - ''\n---\n",
+    );
+    assert_eq!(head.credential_files(), ["a.json", "b.json", "c.json"]);
+}

@@ -46,7 +46,7 @@ pub use filesystem::{
 };
 pub use hooked::call_with_hooks;
 pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
-pub use mcp::McpTool;
+pub use mcp::{McpTool, ResultImage, result_images};
 pub use memory::{MemoryTool, apply_pending_memory};
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};

@@ -3,6 +3,7 @@
 //!
 //! One file, since tools get a context, and a context has the tools: some call others.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -254,13 +255,19 @@ impl ToolRegistry {
         }
     }
 
-    /// Adds a tool of somebody else's, unless there is one of that name; returns whether it was added.
-    pub fn add_foreign(&mut self, tool: Arc<dyn Tool>) -> bool {
-        let is_new = self.get(tool.spec().name).is_none();
-        if is_new {
-            self.tools.push(tool);
+    /// Adds tools of somebody else's, and returns those whose name is taken already.
+    pub fn add_foreign(&mut self, tools: Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> {
+        let all = self.tools.iter().chain(&self.unlisted);
+        let mut names: HashSet<String> = all.map(|tool| tool.spec().name.to_owned()).collect();
+        let mut refused = Vec::new();
+        for tool in tools {
+            if names.insert(tool.spec().name.to_owned()) {
+                self.tools.push(tool);
+            } else {
+                refused.push(tool);
+            }
         }
-        is_new
+        refused
     }
 
     /// All tools.

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use hermes_providers::{FinishReason, ModelResponse, ToolCall};
+use hermes_providers::{ContentPart, FinishReason, Image, ModelResponse, ToolCall};
 use hermes_session::{MessageContent, SessionMessage};
-use hermes_tools::{CALL_TOOL, deferred_call};
+use hermes_tools::{CALL_TOOL, deferred_call, result_images};
 use serde_json::{Value, json};
 
 use super::attempts;
@@ -12,6 +12,7 @@ use super::machine::{NextStep, Turn};
 use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::history_repair::canonical_arguments;
+use crate::message_conversion::parts_value;
 use crate::prompt::subdirectory_hint;
 use crate::steering::marked;
 use crate::tools::{
@@ -290,10 +291,12 @@ impl Turn<'_> {
 
     /// The results to store: whole, with the shortened text to send if they are too long.
     fn results(&mut self, executed: &[ExecutedCall]) -> Vec<SessionMessage> {
-        let window = self.agent.provider.route().context_length;
+        let route = self.agent.provider.route();
+        let sends_images =
+            route.takes_images && !self.agent.settings.images.wants_text(&route.model);
         let sent = as_sent(
             executed,
-            ResultLimits::of_window(window),
+            ResultLimits::of_window(route.context_length),
             &self.agent.context,
         );
         let mut results: Vec<SessionMessage> = executed
@@ -301,7 +304,11 @@ impl Turn<'_> {
             .zip(sent)
             .map(|(one, sent)| SessionMessage {
                 api_content: sent,
-                ..SessionMessage::tool_result(&*one.call.id, &*one.call.name, one.text.clone())
+                ..SessionMessage::tool_result(
+                    &*one.call.id,
+                    &*one.call.name,
+                    result_content(one, sends_images),
+                )
             })
             .collect();
         if let Some(last) = results.last_mut() {
@@ -314,15 +321,41 @@ impl Turn<'_> {
     }
 }
 
-fn add_text(result: &mut SessionMessage, more: &str) {
-    let whole = match &mut result.content {
-        Some(MessageContent::Text(text)) => Some(text),
-        _ => None,
+/// The result as it is stored, with the images that the model can see.
+fn result_content(executed: &ExecutedCall, sends_images: bool) -> MessageContent {
+    let images = match &executed.value {
+        Some(value) if sends_images => result_images(&executed.tool, value),
+        _ => Vec::new(),
     };
-    for text in result.api_content.iter_mut().chain(whole) {
-        text.push_str("\n\n");
-        text.push_str(more);
+    if images.is_empty() {
+        return executed.text.clone().into();
     }
+    let text = std::iter::once(ContentPart::Text(executed.text.clone()));
+    let images = images.into_iter().map(|image| {
+        ContentPart::Image(Image::Data {
+            media_type: image.media_type.to_owned(),
+            base64: image.base64,
+        })
+    });
+    MessageContent::Parts(parts_value(&text.chain(images).collect::<Vec<_>>()))
+}
+
+fn add_text(result: &mut SessionMessage, more: &str) {
+    match &mut result.content {
+        Some(MessageContent::Text(text)) => add_to(text, more),
+        Some(MessageContent::Parts(Value::Array(parts))) => {
+            parts.push(json!({"type": "text", "text": more}));
+        }
+        _ => {}
+    }
+    if let Some(text) = &mut result.api_content {
+        add_to(text, more);
+    }
+}
+
+fn add_to(text: &mut String, more: &str) {
+    text.push_str("\n\n");
+    text.push_str(more);
 }
 
 fn arguments_of(text: &str) -> Option<Value> {

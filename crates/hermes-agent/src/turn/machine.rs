@@ -239,15 +239,7 @@ impl Turn<'_> {
         let messages = messages.chain(self.tail.iter().cloned());
         let prefill = self.agent.settings.prefill.iter().cloned();
         let messages = prefill.chain(messages).collect();
-        let settings = &self.agent.settings;
-        let more = [&settings.ephemeral_prompt, &settings.personality];
-        let more: Vec<&str> = more.into_iter().flatten().map(String::as_str).collect();
-        let system = if more.is_empty() {
-            Arc::clone(&self.agent.system)
-        } else {
-            Arc::from(format!("{}\n\n{}", self.agent.system, more.join("\n\n")))
-        };
-        let mut request = ModelRequest::new(system, sendable(messages));
+        let mut request = ModelRequest::new(self.agent.sent_system(), sendable(messages));
         if !self.without_tools {
             request.tools = Arc::clone(&self.agent.tools);
         }

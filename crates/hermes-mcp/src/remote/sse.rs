@@ -22,6 +22,8 @@ use crate::token_source::TokenSource;
 
 /// Bytes of one event.
 const MAX_EVENT: usize = 72 << 20;
+/// Events that are no messages, one after the other, before a server is given up.
+const MAX_GARBAGE: usize = 1_000;
 
 type Events = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
 
@@ -90,7 +92,7 @@ impl Requests {
                 },
                 _ => String::new(),
             };
-            self.fault.set(reason.clone());
+            self.fault.set_login(reason.clone());
             return Err(SseFailure::Unauthorised(reason));
         }
     }
@@ -183,7 +185,7 @@ impl Transport<RoleClient> for SseTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        loop {
+        for _ in 0..MAX_GARBAGE {
             let event = self.events.as_mut()?.next().await?.ok()?;
             if event.event.as_deref().is_none_or(|kind| kind == "message")
                 && let Some(message) = event.data.and_then(|data| serde_json::from_str(&data).ok())
@@ -191,6 +193,9 @@ impl Transport<RoleClient> for SseTransport {
                 return Some(message);
             }
         }
+        let fault = &self.requests.fault;
+        fault.set_protocol("it sends events that are no messages");
+        None
     }
 
     async fn close(&mut self) -> Result<(), SseFailure> {

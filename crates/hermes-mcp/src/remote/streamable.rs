@@ -77,9 +77,24 @@ impl TokenClient {
         match tokens.refused(used).await {
             Ok(()) => tokens.bearer().await,
             Err(needs_login) => {
-                self.fault.set(needs_login.0);
+                self.fault.set_login(needs_login.0);
                 None
             }
+        }
+    }
+
+    /// Makes a request with the token, and once more with another one if the first was refused.
+    async fn with_token<T, F>(&self, request: impl Fn(Option<String>) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let token = self.bearer().await;
+        match request(exposed(token.as_ref())).await {
+            Ok(answer) => Ok(answer),
+            Err(failure) => match self.next_bearer(&failure, token.as_ref()).await {
+                Some(next) => request(exposed(Some(&next))).await,
+                None => Err(failure),
+            },
         }
     }
 }
@@ -112,8 +127,7 @@ impl StreamableHttpClient for TokenClient {
         headers: Headers,
         max: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let token = self.bearer().await;
-        let post = |token: Option<String>| {
+        self.with_token(|token| {
             self.client.post_message_with_max_sse_event_size(
                 Arc::clone(&uri),
                 message.clone(),
@@ -122,14 +136,8 @@ impl StreamableHttpClient for TokenClient {
                 headers.clone(),
                 max,
             )
-        };
-        match post(exposed(token.as_ref())).await {
-            Ok(response) => Ok(response),
-            Err(failure) => match self.next_bearer(&failure, token.as_ref()).await {
-                Some(next) => post(exposed(Some(&next))).await,
-                None => Err(failure),
-            },
-        }
+        })
+        .await
     }
 
     async fn delete_session(
@@ -139,11 +147,12 @@ impl StreamableHttpClient for TokenClient {
         _: Option<String>,
         headers: Headers,
     ) -> Result<(), Failure> {
-        let token = self.bearer().await;
-        let token = exposed(token.as_ref());
-        self.client
-            .delete_session(uri, session, token, headers)
-            .await
+        self.with_token(|token| {
+            let (uri, session) = (Arc::clone(&uri), Arc::clone(&session));
+            self.client
+                .delete_session(uri, session, token, headers.clone())
+        })
+        .await
     }
 
     async fn get_stream(
@@ -167,10 +176,16 @@ impl StreamableHttpClient for TokenClient {
         headers: Headers,
         max: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
-        let token = self.bearer().await;
-        let token = exposed(token.as_ref());
-        self.client
-            .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, max)
-            .await
+        self.with_token(|token| {
+            self.client.get_stream_with_max_sse_event_size(
+                Arc::clone(&uri),
+                session.clone(),
+                last_event.clone(),
+                token,
+                headers.clone(),
+                max,
+            )
+        })
+        .await
     }
 }

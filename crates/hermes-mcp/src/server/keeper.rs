@@ -36,16 +36,25 @@ pub(super) async fn keep(
             _ = &mut serving => break true,
             () = connection.closing.notified() => break false,
             () = changed.notified() => {
-                sleep(SETTLE).await;
-                refresh(&learn, &config, &connection).await;
+                // Whoever closes the connection does not wait for the tools.
+                tokio::select! {
+                    () = refresh(&learn, &config, &connection) => {}
+                    () = connection.closing.notified() => break false,
+                }
             }
             () = sleep(until_next_look(&config, &connection)) => {
                 if is_due_to_close(&config, &connection) {
                     break false;
                 }
-                if connection.idle_for() >= config.keepalive && !is_alive(&config, &connection).await {
-                    tracing::warn!(server = config.name, "an MCP server no longer answers");
-                    break false;
+                if connection.idle_for() >= config.keepalive {
+                    let is_alive = tokio::select! {
+                        is_alive = is_alive(&config, &connection) => is_alive,
+                        () = connection.closing.notified() => break false,
+                    };
+                    if !is_alive {
+                        tracing::warn!(server = config.name, "an MCP server no longer answers");
+                        break false;
+                    }
                 }
             }
         }
@@ -57,7 +66,7 @@ pub(super) async fn keep(
     } else if let Some(fault) = connection.fault.get() {
         tracing::warn!(
             server = config.name,
-            fault,
+            %fault,
             "gave up a connection to an MCP server"
         );
     }
@@ -68,6 +77,7 @@ pub(super) async fn keep(
 }
 
 async fn refresh(learn: &Learn, config: &ServerConfig, connection: &Connection) {
+    sleep(SETTLE).await;
     match catalog(config, &connection.peer).await {
         Ok(catalog) => learn(catalog),
         Err(error) => {

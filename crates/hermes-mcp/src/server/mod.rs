@@ -1,6 +1,7 @@
 //! One server through its life.
 
 mod breaker;
+mod closing;
 mod connection;
 mod handler;
 mod keeper;
@@ -9,4 +10,4 @@ mod open;
 mod request;
 
 pub(crate) use lifecycle::Server;
-pub use lifecycle::{ServerState, ServerStatus};
+pub use lifecycle::{Discovery, ServerState, ServerStatus};

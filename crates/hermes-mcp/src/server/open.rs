@@ -8,6 +8,7 @@ use rmcp::service::{ClientInitializeError, Peer, RunningService};
 use rmcp::{RoleClient, ServiceError, serve_client};
 use tokio::time::timeout;
 
+use super::closing::Closing;
 use super::handler::Handler;
 use super::request::failure;
 use crate::catalog::Catalog;
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::fault::Fault;
 use crate::host::ServerHost;
 use crate::remote;
+use crate::sampling::SamplingGate;
 use crate::stdio;
 use crate::stdio::ServerProcess;
 
@@ -50,15 +52,27 @@ impl Opened {
 pub(super) async fn open(
     config: &ServerConfig,
     host: &Arc<dyn ServerHost>,
+    sampling: Option<Arc<SamplingGate>>,
+    closing: &Closing,
 ) -> Result<Opened, Error> {
-    let handler = Handler::default();
+    let handler = Handler {
+        sampling,
+        ..Handler::default()
+    };
     match &config.transport {
         Transport::Stdio(stdio) => {
             let started = stdio::start(&config.name, stdio, host.as_ref())?;
             let fault = started.transport.fault();
             let serving = serve_client(handler, started.transport);
             let process = started.process;
-            let error = match timeout(config.connect_timeout, serving).await {
+            let served = tokio::select! {
+                served = timeout(config.connect_timeout, serving) => served,
+                () = closing.begun() => {
+                    process.end().await;
+                    return Err(Error::Closing);
+                }
+            };
+            let error = match served {
                 Ok(Ok(service)) => {
                     return Ok(Opened {
                         service,
@@ -67,7 +81,7 @@ pub(super) async fn open(
                     });
                 }
                 Ok(Err(error)) => match (fault.get(), process.ended().await) {
-                    (Some(fault), _) => Error::NotMcp(fault),
+                    (Some(fault), _) => fault,
                     (None, Some(ended)) => ended,
                     (None, None) => not_initialised(&error, &Fault::default()),
                 },
@@ -78,9 +92,12 @@ pub(super) async fn open(
         }
         Transport::Remote(remote) => {
             let opening = open_remote(config, remote, handler, host);
-            match timeout(config.connect_timeout, opening).await {
-                Ok(opened) => opened,
-                Err(_) => Err(Error::NoAnswer(config.connect_timeout)),
+            tokio::select! {
+                opened = timeout(config.connect_timeout, opening) => match opened {
+                    Ok(opened) => opened,
+                    Err(_) => Err(Error::NoAnswer(config.connect_timeout)),
+                },
+                () = closing.begun() => Err(Error::Closing),
             }
         }
     }
@@ -115,7 +132,7 @@ async fn open_remote(
 fn not_initialised(error: &ClientInitializeError, fault: &Fault) -> Error {
     if error.is_authorization_required() {
         return Error::NeedsLogin {
-            reason: fault.get().unwrap_or_default(),
+            reason: fault.login().unwrap_or_default(),
         };
     }
     match error {

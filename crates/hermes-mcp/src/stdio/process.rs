@@ -12,6 +12,7 @@ use hermes_proc::{
     Child, ChildSpec, Group, KillTiming, Streams, adopt_orphans, first_readable, reap_orphans,
 };
 use tokio::net::unix::pipe;
+use tokio::runtime::Handle;
 
 use super::stderr_log::{LastWords, StderrLog};
 use super::transport::StdioTransport;
@@ -33,8 +34,14 @@ pub(crate) struct Started {
 
 /// The process behind a connection.
 pub(crate) struct ServerProcess {
-    child: Child,
+    /// `None` once the process is being ended.
+    running: Option<Running>,
     last_words: LastWords,
+}
+
+/// What has to be ended.
+struct Running {
+    child: Child,
     /// Ends what the server started, should we be killed.
     _guard: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -82,9 +89,11 @@ pub(crate) fn start(
     Ok(Started {
         transport: StdioTransport::new(input, output),
         process: ServerProcess {
-            child,
+            running: Some(Running {
+                child,
+                _guard: guard,
+            }),
             last_words,
-            _guard: guard,
         },
     })
 }
@@ -111,7 +120,8 @@ impl ServerProcess {
     pub(crate) async fn ended(&self) -> Option<Error> {
         let deadline = tokio::time::Instant::now() + FAREWELL;
         while tokio::time::Instant::now() < deadline {
-            if let Some(status) = self.child.peek() {
+            let status = self.running.as_ref().and_then(|one| one.child.peek());
+            if let Some(status) = status {
                 // What it said may still be on its way from the pipe to us.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 return Some(Error::Ended {
@@ -125,17 +135,33 @@ impl ServerProcess {
     }
 
     /// Ends the server and everything it started. Its input was closed before.
-    pub(crate) async fn end(self) {
-        let pid = self.child.pid();
-        let ending = tokio::task::spawn_blocking(move || self.end_now());
-        match ending.await {
-            Ok(Ok(())) => tracing::debug!(pid, "ended an MCP server"),
-            Ok(Err(error)) => tracing::warn!(pid, %error, "an MCP server could not be ended"),
-            Err(error) => tracing::error!(pid, %error, "ending an MCP server failed"),
+    pub(crate) async fn end(mut self) {
+        if let Some(running) = self.running.take() {
+            let ending = tokio::task::spawn_blocking(move || running.end());
+            if let Err(error) = ending.await {
+                tracing::error!(%error, "ending an MCP server failed");
+            }
         }
     }
+}
 
-    fn end_now(mut self) -> Result<(), hermes_proc::Error> {
+/// A call that is interrupted while its server starts is dropped, and the process with it.
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        let Some(running) = self.running.take() else {
+            return;
+        };
+        match Handle::try_current() {
+            // Nobody waits for it; the end of the pool does.
+            Ok(runtime) => drop(runtime.spawn_blocking(move || running.end())),
+            Err(_) => running.end(),
+        }
+    }
+}
+
+impl Running {
+    fn end(mut self) {
+        let pid = self.child.pid();
         // An error here costs the server its farewell.
         drop(first_readable(
             &[std::os::fd::AsFd::as_fd(&self.child)],
@@ -148,6 +174,9 @@ impl ServerProcess {
         };
         let ended = self.child.kill_tree(timing);
         reap_orphans();
-        ended.map(|_| ())
+        match ended {
+            Ok(_) => tracing::debug!(pid, "ended an MCP server"),
+            Err(error) => tracing::warn!(pid, %error, "an MCP server could not be ended"),
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
-use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -36,6 +36,8 @@ pub(crate) struct StdioTransport {
     searched: usize,
     garbage_lines: usize,
     garbage_bytes: usize,
+    /// Requests of ours without an answer so far.
+    open_requests: usize,
     unasked: u32,
     window: Instant,
     fault: Fault,
@@ -50,6 +52,7 @@ impl StdioTransport {
             searched: 0,
             garbage_lines: 0,
             garbage_bytes: 0,
+            open_requests: 0,
             unasked: 0,
             window: Instant::now(),
             fault: Fault::default(),
@@ -77,7 +80,8 @@ impl StdioTransport {
             }
             self.searched = self.buffer.len();
             if self.buffer.len() > MAX_MESSAGE {
-                self.fault.set("it sent a message that is too long");
+                self.fault
+                    .set_protocol("it sent a message that is too long");
                 return None;
             }
             self.output.readable().await.ok()?;
@@ -105,7 +109,7 @@ impl StdioTransport {
         let may = self.garbage_lines < MAX_GARBAGE_LINES && self.garbage_bytes < MAX_GARBAGE_BYTES;
         if !may {
             self.fault
-                .set("it prints something else than messages on its standard output");
+                .set_protocol("it prints something else than messages on its standard output");
         }
         may
     }
@@ -119,7 +123,7 @@ impl StdioTransport {
         self.unasked += 1;
         let may = self.unasked <= MAX_UNASKED;
         if !may {
-            self.fault.set("it floods us with messages");
+            self.fault.set_protocol("it floods us with messages");
         }
         may
     }
@@ -132,6 +136,9 @@ impl Transport<RoleClient> for StdioTransport {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        if matches!(item, ClientJsonRpcMessage::Request(_)) {
+            self.open_requests += 1;
+        }
         let input = Arc::clone(&self.input);
         async move {
             let mut bytes = serde_json::to_vec(&item)?;
@@ -157,7 +164,9 @@ impl Transport<RoleClient> for StdioTransport {
                         message,
                         ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)
                     );
-                    if !is_answer && !self.within_rate() {
+                    let is_awaited = is_answer && self.open_requests > 0;
+                    self.open_requests -= usize::from(is_awaited);
+                    if !is_awaited && !self.within_rate() {
                         return None;
                     }
                     return Some(message);

@@ -57,6 +57,13 @@ fn own_route(own: &Value) -> ModelOverrides {
     }
 }
 
+/// What counts instead of the settings of a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Instead {
+    model: Option<String>,
+    timeout: Option<Duration>,
+}
+
 /// Models for auxiliary tasks, each opened when first needed.
 ///
 /// Unless `auxiliary.<task>` names a provider or address, a task uses the provider of the
@@ -64,7 +71,7 @@ fn own_route(own: &Value) -> ModelOverrides {
 pub struct AuxiliaryModels {
     config: Config,
     main: ModelOverrides,
-    opened: Mutex<HashMap<AuxiliaryTask, Arc<dyn Provider>>>,
+    opened: Mutex<HashMap<(AuxiliaryTask, Instead), Arc<dyn Provider>>>,
     /// The model of sub-agents, once it was opened.
     delegated: Mutex<Option<Arc<dyn Provider>>>,
 }
@@ -82,12 +89,36 @@ impl AuxiliaryModels {
 
     /// The provider for a task. Makes no request.
     pub fn open(&self, task: AuxiliaryTask) -> Result<Arc<dyn Provider>, OpenError> {
+        self.open_instead(task, Instead::default())
+    }
+
+    /// The same with another model than the settings of the task name, if one is given, and this
+    /// timeout. Both come from settings, so that there are few of them.
+    pub fn open_with(
+        &self,
+        task: AuxiliaryTask,
+        model: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Arc<dyn Provider>, OpenError> {
+        let instead = Instead {
+            model: model.map(str::to_owned),
+            timeout: Some(timeout),
+        };
+        self.open_instead(task, instead)
+    }
+
+    fn open_instead(
+        &self,
+        task: AuxiliaryTask,
+        instead: Instead,
+    ) -> Result<Arc<dyn Provider>, OpenError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(provider) = opened.get(&task) {
+        let key = (task, instead);
+        if let Some(provider) = opened.get(&key) {
             return Ok(Arc::clone(provider));
         }
-        let provider = open(&self.config, &self.main, task)?;
-        opened.insert(task, Arc::clone(&provider));
+        let provider = open(&self.config, &self.main, task, &key.1)?;
+        opened.insert(key, Arc::clone(&provider));
         Ok(provider)
     }
 
@@ -113,12 +144,14 @@ fn open(
     config: &Config,
     main: &ModelOverrides,
     task: AuxiliaryTask,
+    instead: &Instead,
 ) -> Result<Arc<dyn Provider>, OpenError> {
     let own = config
         .get("auxiliary")
         .and_then(|all| all.get(task.name()))
         .unwrap_or(&Value::Null);
-    let settings = own_route(own);
+    let mut settings = own_route(own);
+    settings.model = instead.model.clone().or(settings.model);
     let has_own_route = settings.provider.is_some();
     let first = first_choice(config, main, settings);
     let attempts = attempts(config);
@@ -142,7 +175,7 @@ fn open(
             }
         }
     }
-    let timeout = timeout(own, task);
+    let timeout = instead.timeout.unwrap_or_else(|| timeout(own, task));
     let effort = own["reasoning_effort"].as_str().and_then(parse_effort);
     for found in &mut routes {
         let route = &mut found.route;

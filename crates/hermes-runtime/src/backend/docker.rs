@@ -24,6 +24,18 @@ pub fn docker_host(
     environment: &Arc<LiveEnvironment>,
     person: &Arc<dyn Person>,
 ) -> Result<Arc<DockerHost>> {
+    host_with(context, environment, person, &[])
+}
+
+/// The same, with more credential files to go along.
+pub(super) fn host_with(
+    context: &Context,
+    environment: &Arc<LiveEnvironment>,
+    person: &Arc<dyn Person>,
+    credential_files: &[String],
+) -> Result<Arc<DockerHost>> {
+    let mut settings = DockerSettings::from_config(context.config())?;
+    add_credentials(&mut settings.credential_files, credential_files);
     let facts = HostFacts {
         hermes_home: context.location.home.clone(),
         profile: context
@@ -42,11 +54,20 @@ pub fn docker_host(
         file_system_root: context.system.file_system_root.clone(),
     };
     Ok(DockerHost::new(
-        DockerSettings::from_config(context.config())?,
+        settings,
         Arc::clone(environment),
         facts,
         Arc::new(Reached(Arc::clone(person))),
     )?)
+}
+
+/// Adds files to those of the settings.
+pub(super) fn add_credentials(files: &mut Vec<String>, more: &[String]) {
+    for file in more {
+        if !files.contains(file) {
+            files.push(file.clone());
+        }
+    }
 }
 
 /// Directories of the worker's card, on this machine or in a container.

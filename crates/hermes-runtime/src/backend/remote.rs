@@ -15,7 +15,7 @@ use hermes_terminal::remote::{RemoteBackend, RemoteSettings};
 use hermes_tools::{Filesystem, RemoteFiles, WriteRules};
 
 use super::BackendKind;
-use super::docker::{CardDirectories, docker_host};
+use super::docker::{CardDirectories, add_credentials, host_with};
 use crate::context::Context;
 use crate::error::Result;
 use crate::person::Person;
@@ -41,6 +41,8 @@ pub struct BackendRequest<'a> {
     pub task: Option<&'a str>,
     /// The session, for sessions that have a sandbox each.
     pub session: &'a str,
+    /// Credential files that go along beside those of the settings: skills of the session need them.
+    pub credential_files: &'a [String],
 }
 
 /// A container or another machine in use.
@@ -79,7 +81,7 @@ impl RemoteLease {
         match request.kind {
             BackendKind::Local => Ok(None),
             BackendKind::Docker => Self::container(context, environment, request, person).map(Some),
-            BackendKind::Ssh => Self::machine(context, environment).map(Some),
+            BackendKind::Ssh => Self::machine(context, environment, request).map(Some),
         }
     }
 
@@ -89,7 +91,7 @@ impl RemoteLease {
         request: BackendRequest<'_>,
         person: &Arc<dyn Person>,
     ) -> Result<Self> {
-        let host = docker_host(context, environment, person)?;
+        let host = host_with(context, environment, person, request.credential_files)?;
         let mut wanted = match request.task {
             Some(task) => SandboxRequest::of(task),
             None => SandboxRequest::of_session(request.session, host.settings().isolation),
@@ -109,11 +111,17 @@ impl RemoteLease {
         Ok(lease)
     }
 
-    fn machine(context: &Context, environment: &Arc<LiveEnvironment>) -> Result<Self> {
+    fn machine(
+        context: &Context,
+        environment: &Arc<LiveEnvironment>,
+        request: BackendRequest<'_>,
+    ) -> Result<Self> {
         let config = context.config();
         let builder = environment.current();
         let settings = SshSettings::from_config(config, builder.policy().child_home.real_home())?;
-        let surroundings = SshSurroundings::new(config, &builder);
+        let mut surroundings = SshSurroundings::new(config, &builder);
+        let carried = &mut surroundings.carried.credential_files;
+        add_credentials(carried, request.credential_files);
         check_programs(context.env.os(&vars::PATH))?;
         let channels = RemoteSettings {
             persistent_shell: settings.persistent_shell,

@@ -18,10 +18,13 @@ impl Conversation {
         if follows && !self.tools.mcp.settings_are_current(context) {
             self.person
                 .notify("The MCP servers of the settings have changed.");
-            if let Err(error) = self.reload_mcp_servers() {
+            if let Err(error) = self.read_mcp_settings() {
                 self.person.warn(&error.to_string(), None);
             }
-        } else if !self.tools.mcp.is_current(context) {
+            return;
+        }
+        self.tools.mcp.ask_again(context);
+        if !self.tools.mcp.is_current(context) {
             let offer = self.tools.mcp.looked_at_again(context);
             if let Err(error) = self.offer_tools_of(offer) {
                 self.person.warn(&error.to_string(), None);
@@ -29,9 +32,17 @@ impl Conversation {
         }
     }
 
-    /// Reads the settings of servers again, starts none that need not be, and offers their tools.
+    /// Reads the settings of servers again, tries those that failed, and offers the tools of all.
     /// Returns how many servers there are, and how many tools they have.
     pub fn reload_mcp_servers(&mut self) -> Result<(usize, usize)> {
+        for server in &self.tools.mcp.servers {
+            server.forget_failures();
+        }
+        self.read_mcp_settings()
+    }
+
+    /// Reads the settings of servers again, starts none that need not be, and offers their tools.
+    fn read_mcp_settings(&mut self) -> Result<(usize, usize)> {
         let config = Config::load_read_only(&self.context.sources());
         let redactor = Arc::clone(&self.agent.context().redactor);
         let offer = McpOffer::of_settings(&config, &self.context, &redactor);

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use hermes_agent::answer_server;
 use hermes_config::Config;
 use hermes_http::HttpSettings;
 use hermes_mcp::oauth::OAuthTokens;
-use hermes_mcp::{ServerConfig, ServerHost, TokenSource};
-use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
+use hermes_mcp::{SampleRequest, Sampler, ServerConfig, ServerHost, TokenSource};
+use hermes_proc::{EnvPlan, EnvRequest, SpawnClass, Wake};
+use hermes_providers::{AuxiliaryModels, ModelOverrides, ModelResponse};
 use hermes_secret::Redactor;
+use hermes_session::SessionId;
 use hermes_terminal::environment::LiveEnvironment;
 
 use crate::context::Context;
@@ -80,8 +83,40 @@ impl ServerHost for ProfileHost {
         self.http.clone()
     }
 
+    fn sampler(&self) -> Arc<dyn Sampler> {
+        let models = AuxiliaryModels::new(&self.config, ModelOverrides::default());
+        Arc::new(ProfileSampler {
+            models,
+            home: self.home.clone(),
+            redactor: Arc::clone(&self.redactor),
+        })
+    }
+
     fn tokens(&self, server: &ServerConfig) -> Option<Arc<dyn TokenSource>> {
         let tokens = OAuthTokens::of_server(server, &self.config)?;
         Some(Arc::new(tokens))
+    }
+}
+
+/// The models of a profile, for its servers.
+struct ProfileSampler {
+    models: AuxiliaryModels,
+    home: PathBuf,
+    redactor: Arc<Redactor>,
+}
+
+impl Sampler for ProfileSampler {
+    fn sample(&self, sample: SampleRequest, interrupt: &Wake) -> Result<ModelResponse, String> {
+        let session = sample.session.and_then(|id| SessionId::parse(&id).ok());
+        let account = session.map(|session| (self.home.clone(), session));
+        let answered = answer_server(
+            &self.models,
+            sample.model.as_deref(),
+            sample.timeout,
+            &sample.request,
+            interrupt,
+            &account,
+        );
+        answered.map_err(|error| self.redactor.redact(&error).into_owned())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hermes_config::Config;
-use hermes_mcp::{ConfiguredServers, McpPool, PooledServer, ServerConfig, ServerHost};
+use hermes_mcp::{ConfiguredServers, Discovery, McpPool, PooledServer, ServerConfig, ServerHost};
 use hermes_secret::Redactor;
 use hermes_tools::{McpTool, ToolRegistry};
 use serde_json::Value;
@@ -25,12 +25,20 @@ pub(crate) struct McpOffer {
     pub(crate) servers: Vec<PooledServer>,
     /// What is wrong with the settings of others.
     problems: Vec<String>,
+    /// Servers that failed in an earlier conversation, which has said so, and were not tried now.
+    left_alone: Vec<String>,
     /// The state of the pool that the tools were taken from.
     changes: u64,
     /// `mcp_servers` as it was read.
     settings: Option<Value>,
     /// When the file of the settings was changed, as of the last look at it.
     file: Option<SystemTime>,
+}
+
+/// The servers of which this has to be done.
+fn in_state(servers: &[PooledServer], state: Discovery) -> Vec<PooledServer> {
+    let meant = servers.iter().filter(|server| server.discovery() == state);
+    meant.cloned().collect()
 }
 
 /// When the file of the settings was changed.
@@ -90,17 +98,23 @@ impl McpOffer {
         let (configured, servers) = servers_of(config, context, redactor);
         let problems = configured.problems.iter().map(ToString::to_string);
         let problems = problems.collect();
-        let unknown: Vec<PooledServer> = servers
-            .iter()
-            .filter(|server| server.catalog().is_none())
-            .cloned()
+        let left_alone = servers.iter().filter(|server| {
+            matches!(
+                server.discovery(),
+                Discovery::Pause(_) | Discovery::AskBeside
+            )
+        });
+        let left_alone = left_alone
+            .map(|server| server.config().name.clone())
             .collect();
         let pool = &context.mcp_shared().pool;
+        let unknown = in_state(&servers, Discovery::Ask);
         if !unknown.is_empty() {
             let seconds = config.number("mcp_discovery_timeout");
             let seconds = seconds.unwrap_or(USUAL_DISCOVERY).clamp(0.0, MAX_DISCOVERY);
             pool.discover(&unknown, Duration::from_secs_f64(seconds));
         }
+        pool.discover(&in_state(&servers, Discovery::AskBeside), Duration::ZERO);
         let stale: Vec<PooledServer> = servers
             .iter()
             .filter(|server| server.take_stale())
@@ -113,6 +127,18 @@ impl McpOffer {
             file: stamp(context),
             servers,
             problems,
+            left_alone,
+        }
+    }
+
+    /// Asks servers again that failed some time ago, beside the conversation.
+    pub(crate) fn ask_again(&self, context: &Context) {
+        let due: Vec<PooledServer> = in_state(&self.servers, Discovery::Ask)
+            .into_iter()
+            .filter(|server| !server.is_discovering())
+            .collect();
+        if !due.is_empty() {
+            context.mcp_shared().pool.discover(&due, Duration::ZERO);
         }
     }
 
@@ -122,6 +148,7 @@ impl McpOffer {
             changes: context.mcp_shared().pool.changes(),
             servers: self.servers.clone(),
             problems: Vec::new(),
+            left_alone: Vec::new(),
             settings: self.settings.clone(),
             file: self.file,
         }
@@ -146,18 +173,15 @@ impl McpOffer {
     /// Adds the tools of all servers. A name that is taken stays whose it is.
     pub(crate) fn add_to(&self, registry: &mut ToolRegistry, context: &Context) {
         let files = context.location.home.join("cache").join("mcp-files");
-        for server in &self.servers {
-            for tool in McpTool::of(server, &files) {
-                let name = tool.spec().name.to_owned();
-                if !registry.add_foreign(tool) {
-                    let server = &server.config().name;
-                    tracing::warn!(
-                        server,
-                        tool = name,
-                        "a tool of an MCP server is not offered: the name is taken"
-                    );
-                }
-            }
+        let tools = self.servers.iter();
+        let tools = tools.flat_map(|server| McpTool::of(server, &files));
+        for refused in registry.add_foreign(tools.collect()) {
+            let spec = refused.spec();
+            tracing::warn!(
+                toolset = spec.toolset,
+                tool = spec.name,
+                "a tool of an MCP server is not offered: the name is taken"
+            );
         }
     }
 
@@ -178,7 +202,13 @@ impl McpOffer {
         named.collect()
     }
 
-    /// Tells the person what is missing.
+    fn discovery_of(&self, name: &str) -> Discovery {
+        let server = self.servers.iter().find(|one| one.config().name == name);
+        server.map_or(Discovery::Known, PooledServer::discovery)
+    }
+
+    /// Tells the person what is missing. A server that failed before is not spoken of again until it
+    /// is tried again.
     pub(crate) fn tell(&self, person: &dyn Person) {
         for problem in &self.problems {
             person.warn(
@@ -187,8 +217,20 @@ impl McpOffer {
             );
         }
         for (name, reason) in self.missing() {
-            let hint = format!("try it with `hermes mcp test {name}`");
-            person.warn(&format!("MCP server '{name}': {reason}"), Some(&hint));
+            if self.left_alone.contains(&name) {
+                continue;
+            }
+            let (when, hint) = match self.discovery_of(&name) {
+                Discovery::Pause(left) => (
+                    format!("; it is tried again after {}", minutes(left)),
+                    format!("`hermes mcp test {name}` tries it at once"),
+                ),
+                Discovery::Known | Discovery::Ask | Discovery::AskBeside => (
+                    String::new(),
+                    format!("try it with `hermes mcp test {name}`"),
+                ),
+            };
+            person.warn(&format!("MCP server '{name}': {reason}{when}"), Some(&hint));
         }
     }
 
@@ -206,5 +248,12 @@ impl McpOffer {
             "These MCP servers are configured and not available now, so their tools are missing:\n{}",
             lines.join("\n")
         ))
+    }
+}
+
+fn minutes(time: Duration) -> String {
+    match time.as_secs().div_ceil(60) {
+        0 | 1 => "a minute".to_owned(),
+        minutes => format!("{minutes} minutes"),
     }
 }

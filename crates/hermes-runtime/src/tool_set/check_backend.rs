@@ -137,6 +137,7 @@ fn lease(context: &Context, task: &Task) -> Result<Option<Arc<RemoteLease>>> {
         kind: BackendKind::choose(context, None)?,
         task: None,
         session: task.id.as_str(),
+        credential_files: &[],
     };
     let person: Arc<dyn Person> = Arc::new(Nobody);
     let lease = RemoteLease::prepare(context, &live_environment(context), request, &person)?;

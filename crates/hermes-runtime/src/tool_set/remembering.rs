@@ -5,7 +5,10 @@ use std::sync::Arc;
 use hermes_home::PendingWrites;
 use hermes_policy::{Answer, ApprovalRequest, ApprovalSettings};
 use hermes_session::memory::MemoryFiles;
-use hermes_tools::{MemoryTool, SkillAccess, SkillManageTool, WriteDecision, WriteGate};
+use hermes_tools::{
+    MemoryTool, SkillAccess, SkillManageTool, SkillViewTool, SkillsListTool, ToolRegistry,
+    WriteDecision, WriteGate,
+};
 
 use crate::context::Context;
 use crate::person::Person;
@@ -53,7 +56,26 @@ pub(super) fn skill_manage_tool(context: &Context, access: SkillAccess) -> Skill
         is_guarded: config.flag("skills.guard_agent_created"),
         pending: PendingWrites::skills(&context.location.home),
         gate: Arc::new(KeptForLater(config.flag("skills.write_approval"))),
+        keeps_installed_in: None,
     }
+}
+
+/// The tools of a review in the background: those for memory and skills, with nobody who could be
+/// asked.
+pub(super) fn review_tools(
+    context: &Context,
+    access: SkillAccess,
+    person: &Arc<dyn Person>,
+) -> ToolRegistry {
+    let manage = SkillManageTool {
+        keeps_installed_in: Some(context.location.home.clone()),
+        ..skill_manage_tool(context, access.clone())
+    };
+    ToolRegistry::default()
+        .with(memory_tool(context, false, person))
+        .with(SkillsListTool(access.clone()))
+        .with(SkillViewTool(access))
+        .with(manage)
 }
 
 /// Lets changes through, or keeps them all: a skill is too long to be judged in passing.

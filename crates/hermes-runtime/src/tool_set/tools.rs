@@ -19,14 +19,14 @@ use hermes_tools::{
 use super::board;
 use super::configured::{code_settings, positive, read_file};
 use super::file_writes::FileWrites;
-use super::remembering::{memory_tool, skill_access, skill_manage_tool};
+use super::remembering::{memory_tool, review_tools, skill_access, skill_manage_tool};
 use super::script_environment::ScriptEnvironment;
 use super::terminal::{TerminalSetup, ToolSetRequest};
 use crate::context::Context;
 use crate::cron_setup::cron_access;
 use crate::error::Result;
 use crate::mcp::McpOffer;
-use crate::person::Person;
+use crate::person::{Nobody, Person};
 use crate::skills::SkillHost;
 
 /// All tools, and the sessions that use them.
@@ -201,6 +201,28 @@ impl ToolSet {
             enabled_tools: Vec::new(),
             interrupt: Arc::clone(self.interrupt()),
             registry: Arc::clone(&self.registry),
+        }
+    }
+
+    /// What the calls of a review of this session get: tools for memory and skills, and nobody to ask.
+    pub(crate) fn review_context(
+        &self,
+        session_key: &str,
+        platform: &str,
+        context: &Context,
+    ) -> CallContext {
+        let nobody: Arc<dyn Person> = Arc::new(Nobody);
+        let host = Arc::new(SkillHost::new(
+            context,
+            self.terminal(),
+            &self.setup.environment,
+            self.setup.remote.is_some(),
+            &nobody,
+        ));
+        let access = skill_access(context, platform, &host);
+        CallContext {
+            registry: Arc::new(review_tools(context, access, &nobody)),
+            ..self.call_context(session_key)
         }
     }
 

@@ -78,7 +78,11 @@ impl Tool for McpTool {
         let empty = serde_json::Map::new();
         let arguments = args.as_object().unwrap_or(&empty);
         let operation = &self.offered.operation;
-        match self.server.call(operation, arguments, &context.interrupt) {
+        let session = context.conversation.session_id.as_deref();
+        let called = self
+            .server
+            .call(operation, arguments, session, &context.interrupt);
+        match called {
             Err(error) => self.failed(&error),
             Ok(answer) => {
                 let mut value = answer.value;

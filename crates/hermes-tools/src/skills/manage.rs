@@ -1,8 +1,10 @@
 //! `skill_manage`: creates, changes and deletes skills.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_home::PendingWrites;
+use hermes_skills::hub::Hub;
 use hermes_skills::{Error, SkillEditor, Skills, split};
 use serde_json::{Value, json};
 
@@ -58,6 +60,27 @@ pub struct SkillManageTool {
     pub is_guarded: bool,
     pub pending: PendingWrites,
     pub gate: Arc<dyn WriteGate>,
+    /// Skills that came with Hermes, or were installed in this home, stay as they are.
+    pub keeps_installed_in: Option<PathBuf>,
+}
+
+impl SkillManageTool {
+    /// Why a skill is not changed here, if so.
+    fn refusal(&self, args: &Value) -> Option<&'static str> {
+        let home = self.keeps_installed_in.as_ref()?;
+        if text(args, "action") == Some("create") {
+            return None;
+        }
+        let name = text(args, "name").unwrap_or_default();
+        let name = name.rsplit('/').next().unwrap_or_default();
+        if hermes_skills::bundled::named(name).is_some() {
+            return Some("This skill came with Hermes and is not changed here.");
+        }
+        let installed = Hub::new(home).installed();
+        // What cannot be read may list the skill.
+        let is_installed = installed.map_or(true, |installed| installed.contains_key(name));
+        is_installed.then_some("This skill was installed from elsewhere and is not changed here.")
+    }
 }
 
 impl Tool for SkillManageTool {
@@ -66,6 +89,9 @@ impl Tool for SkillManageTool {
     }
 
     fn call(&self, args: &Value, _: &CallContext) -> Value {
+        if let Some(refusal) = self.refusal(args) {
+            return failure(refusal);
+        }
         let gist = gist(args);
         match self.gate.decide(&gist, "") {
             WriteDecision::Allowed => apply(args, &self.access.skills, self.is_guarded),

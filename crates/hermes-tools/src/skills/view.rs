@@ -70,7 +70,7 @@ impl SkillViewTool {
             set = session.grant(&context.session_key, &skill.name, &names);
         }
         let missing: Vec<&str> = missing(&set).iter().map(|one| one.name.as_str()).collect();
-        let missing_files = session.missing_files(&head.texts("required_credential_files"));
+        let missing_files = session.missing_files(&head.credential_files());
         let setup_needed = !missing.is_empty() || !missing_files.is_empty();
         let directory = skill.place.as_ref().map(|place| place.directory.as_path());
         let linked = directory.map(list_files).unwrap_or_default();

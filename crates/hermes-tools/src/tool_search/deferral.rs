@@ -1,7 +1,5 @@
 //! When tools are deferred, and what the model is offered instead.
 
-use serde_json::json;
-
 use super::tools::standing_in_specs;
 use crate::tool::ToolSpec;
 use crate::tool_search_settings::{SearchMode, ToolSearchSettings};
@@ -16,6 +14,9 @@ impl ToolOffer<'_> {
     /// Defers the tools of others if their schemas take too much of a context window of so many
     /// tokens; 0 if its size is not known.
     pub fn defer(&mut self, settings: &ToolSearchSettings, window: u64) {
+        if settings.mode == SearchMode::Never {
+            return;
+        }
         let others = self.tools.iter().filter(|tool| tool.is_deferrable);
         let characters: u64 = others.map(characters).sum();
         if characters == 0 || !defers(settings, characters.div_ceil(CHARS_PER_TOKEN), window) {
@@ -43,17 +44,37 @@ fn defers(settings: &ToolSearchSettings, tokens: u64, window: u64) -> bool {
     }
 }
 
+/// A tool in a request, without what is its own.
+const FRAME: &str = r#"{"function":{"description":,"name":,"parameters":},"type":"function"}"#;
+
 /// Characters of a tool in a request.
 fn characters(tool: &ToolSpec<'_>) -> u64 {
-    let text = json!({
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.schema(),
-        },
-    });
-    u64::try_from(text.to_string().chars().count()).unwrap_or(u64::MAX)
+    let mut counter = CharacterCount(FRAME.len());
+    let counted = match tool.given_schema {
+        Some(schema) => serde_json::to_writer(&mut counter, schema),
+        None => serde_json::to_writer(&mut counter, &tool.schema()),
+    };
+    let counted = counted
+        .and_then(|()| serde_json::to_writer(&mut counter, tool.name))
+        .and_then(|()| serde_json::to_writer(&mut counter, tool.description));
+    // Counting does not fail.
+    drop(counted);
+    u64::try_from(counter.0).unwrap_or(u64::MAX)
+}
+
+/// Counts the characters that are written to it.
+struct CharacterCount(usize);
+
+impl std::io::Write for CharacterCount {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // All bytes but those that continue a character.
+        self.0 += bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

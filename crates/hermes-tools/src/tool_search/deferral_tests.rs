@@ -118,3 +118,24 @@ fn settings_are_read_and_kept_within_bounds() {
     };
     assert_eq!(settings, expected);
 }
+
+#[test]
+fn characters_are_those_of_the_request() {
+    let schema = std::sync::Arc::new(serde_json::json!({"type": "object", "x": "é\n\"🦀"}));
+    let tool = ToolSpec {
+        name: "mcp__a__b",
+        description: "Zählt \"alles\".",
+        given_schema: Some(&schema),
+        ..ToolSpec::DEFAULT
+    };
+    let sent = serde_json::json!({
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.schema(),
+        },
+    });
+    let expected = u64::try_from(sent.to_string().chars().count()).unwrap();
+    assert_eq!(characters(&tool), expected);
+}

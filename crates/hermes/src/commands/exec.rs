@@ -59,6 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             kind: BackendKind::choose(context, args.backend.as_deref())?,
             task: args.task.as_deref(),
             session: &args.session,
+            credential_files: &[],
         },
         approval: Approval::Needed,
         asked: Asked::Approval,

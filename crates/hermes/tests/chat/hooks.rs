@@ -424,3 +424,21 @@ fn a_long_addition_is_kept_in_a_file_that_the_model_can_read() {
     let outcome = world.home.run(["tools", "call", "read_file", &args]);
     assert!(outcome.stdout.contains("beginxxx"), "{outcome}");
 }
+
+#[test]
+fn a_hook_that_prints_a_gigabyte_is_bounded_and_the_conversation_goes_on() {
+    let flood = "exec head -c 1073741824 /dev/zero";
+    let world = hooked(
+        [
+            ScriptedAnswer::call("terminal", &json!({"command": "echo x > ran"})),
+            ScriptedAnswer::text("done"),
+        ],
+        &[("pre_tool_call", flood, "")],
+    );
+    let run = world
+        .hermes(&["--accept-hooks", "chat", "-Q", "-q", "go"])
+        .within_megabytes(500)
+        .run();
+    run.succeeds().prints_part("done");
+    assert!(world.home.user_home().join("ran").exists());
+}

@@ -33,6 +33,7 @@ mod output;
 mod pictures;
 mod references;
 mod responses;
+mod review;
 mod routes;
 mod scanner;
 mod sessions;

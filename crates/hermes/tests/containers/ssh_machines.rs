@@ -118,6 +118,37 @@ fn there(place: &SshPlace, name: &str) -> Option<String> {
 }
 
 #[test]
+fn credential_files_of_a_skill_go_along_with_it() {
+    let place = SshPlace::new();
+    place.home.put(
+        "skills/mail/SKILL.md",
+        "---\nname: mail\ndescription: Mails\nrequired_credential_files:\n  - path: mail_token.json\n  \
+         - .env\n---\nMail.\n",
+    );
+    place.home.put("mail_token.json", "canary-token");
+    place.home.put(".env", "SECRET=canary-env\n");
+    let script = "turns:\n  - match: {step: 1}\n    \
+         calls: [{tool: terminal, arguments: {command: \"test -s ~/.hermes/mail_token.json && echo carried-along\"}}]\n  \
+         - match: {last: carried-along}\n    text: it is there\n  - match: {step: 2}\n    text: it is not there\n";
+    place.home.put("script.yaml", script);
+    let mut settings: Value = serde_json::from_str(&place.home.read("config.yaml")).unwrap();
+    settings["model"] = json!({"provider": "replay", "script": "script.yaml"});
+    place.home.put("config.yaml", settings.to_string());
+    let ask = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().chain(&["-q", "go"]).copied().collect();
+        place.hermes(&words).run()
+    };
+    ask(&["chat", "-Q"])
+        .succeeds()
+        .prints_part("it is not there");
+    assert_eq!(there(&place, "mail_token.json"), None);
+    ask(&["chat", "-Q", "-s", "mail"])
+        .succeeds()
+        .prints_part("it is there");
+    assert_eq!(there(&place, ".env"), None);
+}
+
+#[test]
 fn files_go_along_once_and_skills_come_back() {
     // check 39
     let place = furnished();

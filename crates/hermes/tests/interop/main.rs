@@ -31,6 +31,7 @@ mod incident;
 mod kanban;
 mod kanban_dispatch;
 mod logins;
+mod mcp;
 mod memory;
 mod migration;
 mod reading;

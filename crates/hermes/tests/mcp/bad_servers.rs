@@ -51,13 +51,28 @@ fn a_command_that_is_not_there_is_named_with_the_way_out() {
 
 #[test]
 fn a_server_that_floods_is_given_up() {
-    let desk = Desk::new(&["flood"], "    timeout: 20\n");
-    let result = desk.call("echo", json!({"text": "x"}));
-    assert!(
-        result["error"].as_str().unwrap().contains("floods"),
-        "{result}"
-    );
-    wait_for_none("flood");
+    // With news, and with answers to questions that nobody asked.
+    for mode in ["flood", "flood-answers"] {
+        let desk = Desk::new(&[mode], "    timeout: 60\n");
+        let result = desk.call("echo", json!({"text": "x"}));
+        assert!(
+            result["error"].as_str().unwrap().contains("floods"),
+            "{mode}: {result}"
+        );
+        wait_for_none(mode);
+    }
+}
+
+#[test]
+fn the_end_of_a_conversation_does_not_wait_for_a_server_that_is_starting() {
+    let desk = Desk::new(&["silent", "starting-1"], "");
+    let script = "turns:\n  - text: fine\n";
+    desk.chat(script).succeeds();
+    // The second conversation does not wait for it at its start either.
+    let begun = Instant::now();
+    desk.chat(script).succeeds();
+    assert!(begun.elapsed() < 6 * SECOND, "{:?}", begun.elapsed());
+    wait_for_none("starting-1");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_server_is_added_listed_tested_and_removed() {
         listed,
         json!({"servers": [{
             "name": "my-srv", "transport": "stdio", "target": format!("python3 {script}"),
-            "enabled": true, "tools": 8, "offered_tools": 8,
+            "enabled": true, "tools": 9, "offered_tools": 9, "problem": null,
         }], "problems": []})
     );
     let tested = desk

@@ -48,3 +48,28 @@ fn nothing_is_left_after_hermes_was_killed() {
         wait_for_none("ends-2");
     }
 }
+
+#[test]
+fn nothing_is_left_of_a_start_that_was_interrupted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mark = directory.path().join("hangs-now");
+    let desk = Desk::new(&["hangs", "ends-3", &mark.display().to_string()], "");
+    // What the server has is known from now on, and its next start hangs.
+    desk.call("echo", serde_json::json!({"text": "x"}));
+    std::fs::write(&mark, "").unwrap();
+    desk.home.put("script.yaml", ONE_CALL);
+    let mut screen = desk.home.hermes(["chat"]).start_on_screen(24, 80);
+    screen.wait_until("the screen is there", |text| !text.trim().is_empty());
+    screen.press("go\r");
+    eventually("the server is being started", || {
+        !processes_with("ends-3").is_empty()
+    });
+    screen.press("\u{3}");
+    screen.wait_for("Interrupted");
+    // The conversation is still there, and the server is not.
+    wait_for_none("ends-3");
+    screen.press("\u{3}");
+    screen.wait_for("Press Ctrl-C again to exit");
+    screen.press("\u{3}");
+    screen.wait().succeeds();
+}

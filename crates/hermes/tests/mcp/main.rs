@@ -12,9 +12,14 @@
 
 mod bad_servers;
 mod calls;
+mod certificates;
 mod commands;
 mod conversations;
 mod ends;
+mod failures;
+mod pictures;
+mod sampling;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -59,6 +64,20 @@ impl Desk {
         let name = format!("mcp__srv__{tool}");
         let run = self.home.run(["tools", "call", &name, &args.to_string()]);
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"))
+    }
+
+    /// The results of tools in the session of a conversation.
+    #[track_caller]
+    fn results(&self, run: &ProgramOutput) -> Vec<String> {
+        let mut lines = run.stderr.lines();
+        let session = lines.find_map(|line| line.strip_prefix("session_id: "));
+        let export = ["sessions", "export", "-", "--session-id", session.unwrap()];
+        let exported = self.home.run(export).succeeds().json();
+        let messages = exported["messages"].as_array().unwrap().iter();
+        let results = messages.filter(|message| message["role"] == "tool");
+        results
+            .map(|message| message["content"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// A conversation that plays this script.

@@ -53,6 +53,26 @@ fn everything_has_resources_and_prompts() {
 }
 
 #[test]
+fn everything_asks_the_model_where_it_may() {
+    let (node, program) = everything();
+    let server = |sampling: bool| json!({"command": node.node(), "args": [program, "stdio"], "sampling": {"enabled": sampling}});
+    let tool = "trigger-sampling-request".to_owned();
+    assert!(!Desk::new(&server(false)).tools().contains(&tool));
+    let desk = Desk::new(&server(true));
+    let tools = desk.tools();
+    assert!(tools.contains(&tool), "{tools:?}");
+    desk.home.put(
+        "script.yaml",
+        "turns:\n  - match: {task: mcp, last: two and two}\n    text: it is four\n  \
+         - match: {step: 1}\n    calls: [{tool: mcp__srv__trigger_sampling_request, \
+         arguments: {prompt: two and two, maxTokens: 20}}]\n  \
+         - match: {last: it is four}\n    text: answered\n  - text: missed\n",
+    );
+    let run = desk.home.run(["chat", "-Q", "-q", "go"]);
+    run.succeeds().prints_part("answered");
+}
+
+#[test]
 fn everything_sees_no_secret_of_ours() {
     let desk = everything_desk();
     desk.home.put(".env", "OPENAI_API_KEY=sk-canary-dotenv\n");

@@ -187,6 +187,9 @@ sections! {
         "memory_char_limit": int(2200);
         /// Most characters of `USER.md`.
         "user_char_limit": int(1375);
+        /// Messages of the user, without anything remembered, after which a conversation is looked
+        /// through for what to remember, in the background; 0 means never.
+        "nudge_interval": int(10);
         /// External memory provider; empty means files only.
         "provider": text("");
         /// Whether the user approves each note.
@@ -211,6 +214,9 @@ sections! {
         "inline_shell_timeout": int(10);
         /// Whether skills written by the agent are checked first.
         "guard_agent_created": flag(false);
+        /// Requests to the model, without a change to a skill, after which a conversation is looked
+        /// through for a way of working worth keeping, in the background; 0 means never.
+        "creation_nudge_interval": int(10);
         /// Whether the user approves each change to a skill.
         "write_approval": flag(false);
     }

@@ -118,6 +118,8 @@ impl ChatOptions {
                 || env.flag(&vars::HERMES_IGNORE_RULES),
             // A single query is over before a title would be of use.
             generate_title: matches!(mode, InputMode::Lines { .. }),
+            // Nobody waits for what a single query leaves behind, and it costs.
+            reviews: matches!(mode, InputMode::Lines { .. }),
             when_stuck: Some(|| EndSignal::Terminate.obey()),
             ..ConversationRequest::new(source, tool_access::interrupt()?)
         };

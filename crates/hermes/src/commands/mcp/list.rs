@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                 60,
             ),
             tools(server, &pooled),
-            if server.enabled { "on" } else { "off" }.to_owned(),
+            status(server, &pooled),
         ]);
     }
     context.out(&table.render())
@@ -74,6 +74,20 @@ fn tools(server: &ServerConfig, pooled: &[PooledServer]) -> String {
     }
 }
 
+/// What went wrong the last time that the server was asked for its tools, if they are not known.
+fn problem(server: &ServerConfig, pooled: &[PooledServer]) -> Option<String> {
+    let known = pooled.iter().find(|one| one.config().name == server.name)?;
+    known.status().problem
+}
+
+fn status(server: &ServerConfig, pooled: &[PooledServer]) -> String {
+    match problem(server, pooled) {
+        _ if !server.enabled => "off".to_owned(),
+        Some(problem) => one_line(&format!("on; {problem}"), 80),
+        None => "on".to_owned(),
+    }
+}
+
 fn record(server: &ServerConfig, pooled: &[PooledServer]) -> Value {
     let counts = offered(server, pooled);
     json!({
@@ -83,5 +97,6 @@ fn record(server: &ServerConfig, pooled: &[PooledServer]) -> Value {
         "enabled": server.enabled,
         "tools": counts.map(|(_, all)| all),
         "offered_tools": counts.map(|(chosen, _)| chosen),
+        "problem": problem(server, pooled),
     })
 }

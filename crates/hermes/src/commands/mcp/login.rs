@@ -105,6 +105,7 @@ fn log_in(server: &ServerConfig, context: &Context) -> Result<()> {
     };
     let terminal = Some(input.as_fd());
     oauth::log_in(server, context.config(), &interrupt, terminal, &mut tell).map_err(failed)?;
+    hermes_mcp::forget_failures(&context.location.home, server)?;
     context.line(format!("✓ Logged in to {name}"))
 }
 

@@ -21,6 +21,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     check_name(name)?;
     if let Ok(server) = find(name, context) {
         hermes_mcp::forget_catalog(&context.location.home, &server)?;
+        hermes_mcp::forget_failures(&context.location.home, &server)?;
     }
     remove(name, context)?;
     TokenFiles::of_server(&context.location.home, name).remove()?;

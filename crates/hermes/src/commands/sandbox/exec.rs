@@ -46,6 +46,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             kind: BackendKind::Docker,
             task: Some(&args.task),
             session: SESSION,
+            credential_files: &[],
         },
         approval: Approval::NotNeeded,
         sandbox: None,

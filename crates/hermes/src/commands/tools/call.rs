@@ -50,6 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         kind: BackendKind::choose(context, None)?,
         task: None,
         session: &args.session,
+        credential_files: &[],
     };
     let request = tool_access::request(context, backend, Approval::Needed, asked)?;
     let tools = ToolSet::assemble(context, request)?;

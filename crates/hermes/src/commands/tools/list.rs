@@ -36,6 +36,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         kind: BackendKind::choose(context, None)?,
         task: None,
         session: SESSION,
+        credential_files: &[],
     };
     let request = tool_access::request(context, backend, Approval::Needed, Asked::Nothing)?;
     let tools = ToolSet::assemble(context, request)?;
