@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::health::HealthBoard;
 
-/// Turns come and go many times a second, and each write waits for the disk: a mere count of them is
-/// written after this time at the earliest.
+/// Turns come and go many times a second, and each write waits for the disk, which turns wait for as
+/// well: a mere count of them is written once it has been another for this long.
 const COUNT_PAUSE: Duration = Duration::from_millis(250);
 
 /// What this gateway says of itself.
@@ -21,6 +21,8 @@ pub(crate) struct ActiveState {
     state: GatewayState,
     /// What was written last, without what changes every time.
     written: Option<Written>,
+    /// Since when the count of turns is not the one that was written.
+    count_differs: Option<Instant>,
     has_failed: bool,
 }
 
@@ -28,7 +30,6 @@ pub(crate) struct ActiveState {
 struct Written {
     state: Value,
     active: usize,
-    at: Instant,
 }
 
 impl ActiveState {
@@ -38,6 +39,7 @@ impl ActiveState {
             record: record.clone(),
             state: GatewayState::Starting,
             written: None,
+            count_differs: None,
             has_failed: false,
         };
         let begun = this.file.begin(record);
@@ -60,10 +62,12 @@ impl ActiveState {
         let active = health.active();
         let state = json!([self.state.name(), services, platforms, supervised]);
         if let Some(written) = self.written.as_ref().filter(|one| one.state == state) {
-            let pause = COUNT_PAUSE.saturating_sub(written.at.elapsed());
             if written.active == active {
+                self.count_differs = None;
                 return None;
             }
+            let since = self.count_differs.get_or_insert_with(Instant::now);
+            let pause = COUNT_PAUSE.saturating_sub(since.elapsed());
             if !pause.is_zero() {
                 return Some(pause);
             }
@@ -79,8 +83,8 @@ impl ActiveState {
             ],
         );
         if self.note(outcome) {
-            let at = Instant::now();
-            self.written = Some(Written { state, active, at });
+            self.written = Some(Written { state, active });
+            self.count_differs = None;
         }
         None
     }
@@ -119,5 +123,32 @@ impl ActiveState {
                 false
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::ServiceState;
+
+    #[test]
+    fn count_of_turns_is_written_only_if_it_lasts() {
+        let home = tempfile::tempdir().unwrap();
+        let health = HealthBoard::new().unwrap();
+        health.report("api_server", ServiceState::Running, None);
+        let mut state = ActiveState::begin(home.path(), &PidRecord::own(Path::new("hermes")));
+        assert_eq!(state.write(&health, false), None);
+        let file = StateFile::of_home(home.path());
+        let count = || file.read().unwrap()["active_agents"].clone();
+        health.set_active("api_server", 2);
+        assert!(state.write(&health, false).is_some());
+        health.set_active("api_server", 0);
+        assert_eq!((state.write(&health, false), count()), (None, json!(0)));
+        health.set_active("api_server", 3);
+        while let Some(put_off) = state.write(&health, false) {
+            assert_eq!(count(), 0);
+            std::thread::sleep(put_off);
+        }
+        assert_eq!(count(), 3);
     }
 }

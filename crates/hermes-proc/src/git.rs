@@ -1,8 +1,9 @@
 //! Git, asked about a repository that may belong to anyone.
 //!
 //! Nothing of the repository's choosing is run: no hooks, no file monitor, no filter, pager, editor,
-//! credential helper or signing program, and no transport that is a program. Git never asks for a password, never works on a repository that a variable names, and
-//! speaks English, so that its answers can be read.
+//! credential helper or signing program, nothing in a submodule, and no transport that is a program: an
+//! object that is missing is not fetched. Git never asks for a password, never works on a repository that
+//! a variable names, and speaks English, so that its answers can be read.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -26,10 +27,14 @@ const REDIRECTIONS: [&str; 8] = [
     "GIT_NAMESPACE",
     "GIT_PREFIX",
 ];
-/// Transports that do not run a program of somebody's choosing.
+/// Transports that do not run a program of somebody's choosing, for the command that is given an
+/// address. All others have none: a repository may say that its objects are elsewhere, and by which
+/// program they are had.
 const PROTOCOLS: &str = "file:git:http:https:ssh";
-/// Settings that keep programs which a repository names from being run.
-const SAFE_SETTINGS: [&str; 10] = [
+const NO_PROTOCOL: &str = "none";
+/// Settings that keep programs which a repository names from being run. A format of its own could ask
+/// for the signature of every commit, and some ways to show a submodule are another git inside of it.
+const SAFE_SETTINGS: [&str; 17] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.pager=cat",
@@ -39,7 +44,14 @@ const SAFE_SETTINGS: [&str; 10] = [
     "credential.helper=",
     "commit.gpgSign=false",
     "log.showSignature=false",
+    "format.pretty=medium",
+    "gpg.program=false",
+    "gpg.openpgp.program=false",
+    "gpg.x509.program=false",
+    "gpg.ssh.program=false",
     "submodule.recurse=false",
+    "diff.submodule=short",
+    "status.submoduleSummary=false",
 ];
 /// Settings of a store whose work tree is somebody else's.
 const STORE_SETTINGS: [&str; 5] = [
@@ -72,6 +84,9 @@ const WITHOUT_CONTENT: [&str; 14] = [
 /// would be called, too.
 const SHOWING: [&str; 3] = ["diff", "log", "show"];
 const SHOWN_BY_GIT: [&str; 2] = ["--no-ext-diff", "--no-textconv"];
+/// Commands that look for changes in submodules, by starting git there, where filters have other names.
+const LOOKING_BELOW: [&str; 2] = ["diff", "status"];
+const NOT_BELOW: &str = "--ignore-submodules=dirty";
 /// The settings by which a filter for the content of files is named.
 const FILTERS: &str = "^filter\\..*\\.(clean|smudge|process|required)$";
 
@@ -79,6 +94,9 @@ const FILTERS: &str = "^filter\\..*\\.(clean|smudge|process|required)$";
 /// for it.
 const MERGING: [&str; 2] = ["merge", "merge-tree"];
 const MERGE_DRIVERS: &str = "^merge\\..*\\.driver$";
+
+/// Bytes of the names of such settings that are read; whoever has more is not asked about anything.
+const MOST_NAMES: usize = 1 << 20;
 
 /// Characters of a message of git's that are kept.
 const MESSAGE_LIMIT: usize = 300;
@@ -131,6 +149,15 @@ pub struct GitOutput {
     pub code: i32,
 }
 
+/// The branch that a worktree is made on.
+#[derive(Debug, Clone, Copy)]
+pub enum WorktreeBranch<'a> {
+    /// One that is there.
+    Existing(&'a str),
+    /// One that is made from HEAD.
+    New(&'a str),
+}
+
 /// Limits of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct GitLimits {
@@ -169,7 +196,8 @@ impl Git {
             .with("GIT_TERMINAL_PROMPT", "0")
             .with("GIT_PAGER", "cat")
             .with("GIT_EDITOR", "true")
-            .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
+            .with("GIT_ALLOW_PROTOCOL", NO_PROTOCOL)
+            .with("GIT_NO_LAZY_FETCH", "1")
             .with("LC_ALL", "C");
         let program = find_on_path(OsStr::new("git"), env.get("PATH")).ok_or(GitError::Missing)?;
         Ok(Self {
@@ -201,6 +229,7 @@ impl Git {
         git.env.remove_prefixed("GIT_");
         let given = [
             ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_ALLOW_PROTOCOL", NO_PROTOCOL),
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_CONFIG_SYSTEM", "/dev/null"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -321,6 +350,9 @@ impl Git {
         if SHOWING.contains(&command.as_str()) {
             args.splice(1..1, SHOWN_BY_GIT.map(OsString::from));
         }
+        if LOOKING_BELOW.contains(&command.as_str()) {
+            args.insert(1, OsString::from(NOT_BELOW));
+        }
         if self.has_filters && !WITHOUT_CONTENT.contains(&command.as_str()) {
             settings.extend(self.off(directory, FILTERS, filter_off)?);
             if MERGING.contains(&command.as_str()) {
@@ -344,6 +376,44 @@ impl Git {
         })
     }
 
+    /// Adds a worktree to a repository, on a branch that is there or, from HEAD, on a new one.
+    ///
+    /// It is made without files first: what the settings say may depend on the worktree and its branch,
+    /// so only there can the filters be known that must not run for its files.
+    pub fn add_worktree(
+        &self,
+        repository: &Path,
+        target: &Path,
+        branch: WorktreeBranch<'_>,
+    ) -> Result<(), GitError> {
+        let mut words: Vec<OsString> = ["worktree", "add", "--no-checkout"]
+            .map(OsString::from)
+            .into();
+        match branch {
+            WorktreeBranch::Existing(branch) => words.extend([target.into(), branch.into()]),
+            WorktreeBranch::New(branch) => {
+                words.extend(["-b".into(), branch.into(), target.into(), "HEAD".into()]);
+            }
+        }
+        self.run(repository, words)?;
+        let filled = self.run(target, ["reset", "--hard", "--quiet"]);
+        if let Err(error) = filled {
+            let remove: [OsString; 4] = [
+                "worktree".into(),
+                "remove".into(),
+                "--force".into(),
+                target.into(),
+            ];
+            // The first error is the one to tell.
+            let _kept = self.run(repository, remove);
+            if let WorktreeBranch::New(branch) = branch {
+                let _kept = self.run(repository, ["branch", "-D", branch]);
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+
     /// Settings that switch off the programs named by settings of this directory, by name: which file
     /// they are for is for the repository to say, and so may be how.
     fn off(
@@ -355,11 +425,15 @@ impl Git {
         let ask = ["config", "--null", "--name-only", "--get-regexp", names];
         let ask = ask.map(OsString::from).into();
         let safe = SAFE_SETTINGS.map(str::to_owned);
-        let answer = self.call(directory, &safe, ask, b"", GitLimits::default())?;
+        let limits = GitLimits {
+            max_output: MOST_NAMES,
+            ..GitLimits::default()
+        };
+        let answer = self.call(directory, &safe, ask, b"", limits)?;
         if answer.truncated {
             return Err(GitError::Refused {
                 command: "config".to_owned(),
-                message: "its settings are too many to switch off the programs they name".to_owned(),
+                message: "the repository names too many programs to switch them off".to_owned(),
                 code: None,
             });
         }
@@ -388,11 +462,16 @@ impl Git {
         input: &[u8],
         limits: GitLimits,
     ) -> Result<Captured, GitError> {
+        let is_clone = args.first().is_some_and(|command| command == "clone");
         let settings = settings.iter().flat_map(|setting| ["-c", setting]);
         let words = settings.map(OsString::from).chain(args);
+        let mut env = self.env.clone();
+        if is_clone {
+            env.set("GIT_ALLOW_PROTOCOL", PROTOCOLS.into());
+        }
         let spec = ChildSpec {
             cwd: Some(directory.to_owned()),
-            ..ChildSpec::new(&self.program, words, self.env.clone())
+            ..ChildSpec::new(&self.program, words, env)
         };
         if input.is_empty() {
             return Ok(spec.run_captured(limits.timeout, limits.max_output)?);
@@ -404,13 +483,13 @@ impl Git {
     }
 }
 
-/// What keeps a filter from being run.
 /// The command among the arguments.
 fn command_of(args: &[OsString]) -> String {
     let command = args.first().map(|arg| arg.to_string_lossy().into_owned());
     command.unwrap_or_default()
 }
 
+/// What keeps a filter from being run.
 fn filter_off(name: &str) -> &'static str {
     if name.ends_with(".required") {
         "false"

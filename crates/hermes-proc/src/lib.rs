@@ -48,7 +48,7 @@ pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use file_identity::with_files_of;
 pub use file_watch::{FileWatch, WaitEnd};
-pub use git::{Git, GitError, GitLimits, GitOutput, GitPlace, GitStore};
+pub use git::{Git, GitError, GitLimits, GitOutput, GitPlace, GitStore, WorktreeBranch};
 pub use identity::{
     ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,
     start_time_of,

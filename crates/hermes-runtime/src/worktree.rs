@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use hermes_fs::{Directory, random_hex};
-use hermes_proc::Git;
+use hermes_proc::{Git, GitLimits, WorktreeBranch};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -14,6 +14,9 @@ use crate::person::Person;
 const DIRECTORY: &str = ".worktrees";
 /// Copies are compared with what they were made of up to this size.
 const LARGEST_COPY: u64 = 64 * 1024 * 1024;
+/// Bytes of the list of files that is looked through for submodules, and how such a line begins.
+const LONGEST_INDEX: usize = 64 * 1024 * 1024;
+const SUBMODULE: &str = "160000 ";
 /// Longest `.gitignore` or `.worktreeinclude`.
 const LONGEST_LIST: u64 = 1024 * 1024;
 
@@ -46,11 +49,10 @@ impl Worktree {
         let name = format!("hermes-{}", random_hex(8));
         let branch = format!("hermes/{name}");
         let path = repository.join(DIRECTORY).join(&name);
-        let shown = path.display().to_string();
-        let words = ["worktree", "add", "-b", &branch, &shown, "HEAD"];
-        git.run(&repository, words).map_err(|error| {
-            Error::user(format!("could not create the worktree: {error}"), None)
-        })?;
+        git.add_worktree(&repository, &path, WorktreeBranch::New(&branch))
+            .map_err(|error| {
+                Error::user(format!("could not create the worktree: {error}"), None)
+            })?;
         let mut worktree = Self {
             git,
             repository,
@@ -108,6 +110,9 @@ impl Worktree {
         if self.holds_commits() {
             return Ok(Some("commits"));
         }
+        if self.has_submodule_files() {
+            return Ok(Some("files of submodules"));
+        }
         let shown = self.path.display().to_string();
         let remove = ["worktree", "remove", "--force", &shown];
         let removed = self.git.run(&self.repository, remove);
@@ -143,6 +148,29 @@ impl Worktree {
         ];
         let count = self.git.run(&self.path, words);
         count.map_or(true, |count| count.trim() != "0")
+    }
+
+    /// Whether the work tree of a submodule has anything in it. What has changed there is not asked: git
+    /// would be run inside of it.
+    fn has_submodule_files(&self) -> bool {
+        let limits = GitLimits {
+            max_output: LONGEST_INDEX,
+            ..GitLimits::default()
+        };
+        let words = ["ls-files", "--stage", "-z"];
+        let Ok(list) = self.git.run_within(&self.path, words, limits) else {
+            return true;
+        };
+        // An index that is longer than what was read may name one behind that.
+        list.len() >= LONGEST_INDEX
+            || list
+                .split_terminator('\0')
+                .filter(|entry| entry.starts_with(SUBMODULE))
+                .filter_map(|entry| Some(entry.split_once('\t')?.1))
+                .any(|path| {
+                    let found = hermes_fs::read_dir(&self.path.join(path));
+                    found.is_ok_and(|entries| !entries.is_empty())
+                })
     }
 
     /// Adds the directory of worktrees to `.gitignore`.

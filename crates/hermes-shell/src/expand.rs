@@ -138,12 +138,12 @@ impl<'s> Reader<'s> {
     /// Adds what the tolerant reader sees and the grammar did not: it has been wrong without noticing.
     fn add_second_reading(&mut self, text: &str, first: usize, template: &Command) {
         let found = self.script.commands.get(first..).unwrap_or_default();
-        let known: HashSet<String> = found.iter().map(|command| command.render(false)).collect();
+        let known = KnownCommands::of(found);
         let heredocs = found.iter().filter_map(|command| command.stdin.as_ref());
         let has_body = |stdin: &&Rc<StdinText>| stdin.heredoc && !stdin.word.text.is_empty();
         let heredocs = heredocs.filter(has_body).count();
         for command in lexical::commands(text, heredocs) {
-            if !known.contains(&command.render(false)) {
+            if !known.contains(&command) {
                 self.script.add(Command {
                     reach: template.reach,
                     carrier: template.carrier,
@@ -404,6 +404,34 @@ impl<'s> Reader<'s> {
             next = carrier.carrier;
         }
         false
+    }
+}
+
+/// Commands by how they read, to find one among them.
+enum KnownCommands {
+    /// So few that looking at all of them is faster than a table.
+    Few(Vec<String>),
+    Many(HashSet<String>),
+}
+
+impl KnownCommands {
+    const FEW: usize = 16;
+
+    fn of(commands: &[Command]) -> Self {
+        let lines = commands.iter().map(|command| command.render(false));
+        if commands.len() <= Self::FEW {
+            Self::Few(lines.collect())
+        } else {
+            Self::Many(lines.collect())
+        }
+    }
+
+    fn contains(&self, command: &Command) -> bool {
+        let line = command.render(false);
+        match self {
+            Self::Few(lines) => lines.contains(&line),
+            Self::Many(lines) => lines.contains(&line),
+        }
     }
 }
 

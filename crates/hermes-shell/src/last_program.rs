@@ -5,6 +5,7 @@
 
 use tree_sitter::Node;
 
+use crate::kind::kind;
 use crate::model::basename;
 use crate::parse::parse;
 
@@ -20,7 +21,7 @@ pub fn last_program(command: &str) -> Option<&str> {
         return None;
     }
     loop {
-        node = match node.kind() {
+        node = match kind(node) {
             "program" | "list" | "pipeline" | "subshell" | "compound_statement" => {
                 last_statement(node)?
             }
@@ -52,7 +53,7 @@ pub fn last_program(command: &str) -> Option<&str> {
 fn last_statement(node: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = node.walk();
     let statements = node.named_children(&mut cursor);
-    statements.filter(|child| child.kind() != "comment").last()
+    statements.filter(|child| kind(*child) != "comment").last()
 }
 
 #[cfg(test)]

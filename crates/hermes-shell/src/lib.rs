@@ -9,6 +9,7 @@ mod escapes;
 mod expand;
 pub mod glob;
 mod heredoc;
+mod kind;
 mod known_shell;
 mod last_program;
 mod lexical;

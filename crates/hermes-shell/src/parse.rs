@@ -1,7 +1,7 @@
 //! Running the grammar over a text, within bounds: it is C code with a quadratic corner or two.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
@@ -16,16 +16,30 @@ const SERVED: usize = 1 << 18;
 /// pipeline, recovery takes quadratic time in a single step.
 const MAX_PIPES: usize = 400;
 
+/// Texts from this length on get a parser of their own, so that what theirs needed is not kept.
+const MOST_FOR_KEPT: usize = 1 << 16;
+
+thread_local! {
+    /// The parser of a thread: setting one up takes as long as reading a short command.
+    static KEPT: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
+fn new_parser() -> Option<Parser> {
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()?;
+    Some(parser)
+}
+
 /// Parses a text; `None` when the parser would take too long.
 pub(crate) fn parse(text: &str) -> Option<Tree> {
     let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
     if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
         return None;
     }
-    let mut parser = Parser::new();
-    parser
-        .set_language(&tree_sitter_bash::LANGUAGE.into())
-        .ok()?;
+    let kept = KEPT.with(|kept| kept.try_borrow_mut().ok()?.take());
+    let mut parser = kept.or_else(new_parser)?;
     let spent = Cell::new(false);
     let mut progress = |_: &ParseState| {
         if spent.get() {
@@ -50,6 +64,10 @@ pub(crate) fn parse(text: &str) -> Option<Tree> {
         None,
         Some(ParseOptions::new().progress_callback(&mut progress)),
     );
+    // One that was stopped would go on where it was.
+    if tree.is_some() && text.len() < MOST_FOR_KEPT {
+        KEPT.with(|kept| kept.replace(Some(parser)));
+    }
     tree.filter(|_| !spent.get())
 }
 

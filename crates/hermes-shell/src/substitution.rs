@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use crate::escapes::decode_escapes;
+use crate::kind::kind;
 use crate::model::{Inner, InnerForm, Word, basename};
 
 /// Names kept of one substitution.
@@ -13,7 +14,7 @@ const MAX_NODES: usize = 400;
 /// Which commands a substitution runs, by name.
 pub(crate) fn inner(source: &str, node: Node<'_>) -> Inner {
     let text = source.get(node.byte_range()).unwrap_or_default();
-    let form = match node.kind() {
+    let form = match kind(node) {
         "process_substitution" => InnerForm::Process,
         _ if text.starts_with('`') => InnerForm::Backtick,
         _ => InnerForm::Dollar,
@@ -26,7 +27,7 @@ pub(crate) fn inner(source: &str, node: Node<'_>) -> Inner {
         if seen > MAX_NODES || names.len() >= MAX_NAMES {
             break;
         }
-        if node.kind() == "command" {
+        if kind(node) == "command" {
             // Arguments count too: `sudo curl`, `base64 -d`.
             let words = source.get(node.byte_range()).unwrap_or_default();
             let words = words.split_ascii_whitespace().take(8);

@@ -10,6 +10,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::effects;
 use crate::heredoc::{self, Substitution};
+use crate::kind::kind;
 use crate::model::{Command, Function, PipePosition, Redirect, Script, StdinText, Word};
 use crate::scope::Scope;
 use crate::word;
@@ -68,7 +69,7 @@ impl<'w> Walker<'w, '_> {
     }
 
     fn visit<'t>(&mut self, node: Node<'t>, inherited: Inherited<'t>, stack: &mut Stack<'t>) {
-        match node.kind() {
+        match kind(node) {
             "command" | "declaration_command" | "unset_command" => self.command(node, &inherited),
             "variable_assignment" => self.assignment(node, &inherited),
             "redirected_statement" => return self.redirected(node, inherited, stack),
@@ -84,7 +85,7 @@ impl<'w> Walker<'w, '_> {
             }
             _ => {}
         }
-        match node.kind() {
+        match kind(node) {
             "command_substitution" if self.text(node).starts_with('`') => {
                 let text = self.text(node);
                 let inner = text.trim_start_matches('`').trim_end_matches('`');
@@ -97,8 +98,8 @@ impl<'w> Walker<'w, '_> {
             _ => {}
         }
         let mut below = inherited.clone();
-        below.parent = node.kind();
-        match node.kind() {
+        below.parent = kind(node);
+        match kind(node) {
             "function_definition" => {
                 let name = node.child_by_field_name("name");
                 let name = name.map_or("", |name| self.text(name));
@@ -135,27 +136,36 @@ impl<'w> Walker<'w, '_> {
         inherited: &Inherited<'t>,
         stack: &mut Stack<'t>,
     ) {
+        // Most of a command is plain words, in which nothing runs.
+        let words = kind(node) == "command";
+        let is_leaf = |child: Node<'_>| {
+            words
+                && child.child_count() == 0
+                && matches!(kind(child), "word" | "number" | "raw_string")
+        };
         let expression = matches!(
-            node.kind(),
+            kind(node),
             "binary_expression" | "parenthesized_expression" | "arithmetic_expansion"
         );
         let first = stack.len();
+        let mut is_pushed = false;
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             if child.is_named() {
-                stack.push((child, inherited.clone()));
-            } else if child.kind() == "&" && !expression {
+                is_pushed = !is_leaf(child);
+                if is_pushed {
+                    stack.push((child, inherited.clone()));
+                }
+            } else if kind(child) == "&" && !expression {
                 if self.is_source() {
                     self.script.background = true;
                 }
-                if stack.len() > first
-                    && let Some((_, before)) = stack.last_mut()
-                {
+                if is_pushed && let Some((_, before)) = stack.last_mut() {
                     before.background = true;
                 }
             }
         }
-        if matches!(node.kind(), "list" | "negated_command") {
+        if matches!(kind(node), "list" | "negated_command") {
             let last = stack.len().saturating_sub(1);
             for (index, (_, inherited)) in stack.iter_mut().enumerate().skip(first) {
                 if index != last {
@@ -225,12 +235,12 @@ impl<'w> Walker<'w, '_> {
 
     /// A command; with `export`, `declare`, `unset` and relatives, assignments are arguments that last.
     fn command(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
-        let is_declaration = node.kind() != "command";
+        let is_declaration = kind(node) != "command";
         let mut command = self.new_command(inherited);
         let mut environment = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            match child.kind() {
+            match kind(child) {
                 "variable_assignment" if is_declaration => {
                     let (name, words) = self.assigned(child);
                     self.scope.assign(name, &words);
@@ -277,7 +287,7 @@ impl<'w> Walker<'w, '_> {
         let name = node.child_by_field_name("name");
         let name = name.map_or("", |name| self.text(name));
         let words = match node.child_by_field_name("value") {
-            Some(array) if array.kind() == "array" => {
+            Some(array) if kind(array) == "array" => {
                 let mut cursor = array.walk();
                 self.fields_of(array.named_children(&mut cursor).collect())
             }
@@ -312,7 +322,7 @@ impl<'w> Walker<'w, '_> {
         let mut followers: Vec<(Node<'t>, bool)> = Vec::new();
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
-            match child.kind() {
+            match kind(child) {
                 "file_redirect" | "herestring_redirect" => redirects.push(child),
                 "heredoc_redirect" => {
                     redirects.push(child);
@@ -376,12 +386,12 @@ impl<'w> Walker<'w, '_> {
     ) {
         let mut cursor = heredoc.walk();
         for child in heredoc.children(&mut cursor) {
-            match child.kind() {
+            match kind(child) {
                 "file_redirect" | "herestring_redirect" => redirects.push(child),
                 "pipeline" => followers.push((child, true)),
                 "ERROR" => {
                     let mut inner = child.walk();
-                    let background = child.children(&mut inner).any(|token| token.kind() == "&");
+                    let background = child.children(&mut inner).any(|token| kind(token) == "&");
                     if background && self.is_source() {
                         self.script.background = true;
                     }
@@ -401,13 +411,13 @@ impl<'w> Walker<'w, '_> {
         inherited: &Inherited<'t>,
         stack: &mut Stack<'t>,
     ) {
-        if redirect.kind() == "heredoc_redirect" {
+        if kind(redirect) == "heredoc_redirect" {
             self.heredoc_backticks(redirect, inherited.function);
         }
         let mut cursor = redirect.walk();
         for child in redirect.named_children(&mut cursor) {
             let visited_separately =
-                redirect.kind() == "heredoc_redirect" && child.kind() != "heredoc_body";
+                kind(redirect) == "heredoc_redirect" && kind(child) != "heredoc_body";
             if !visited_separately {
                 stack.push((child, inherited.clone()));
             }
@@ -428,7 +438,7 @@ impl<'w> Walker<'w, '_> {
         let mut cursor = node.walk();
         let children = node
             .named_children(&mut cursor)
-            .filter(|child| child.kind() != "comment");
+            .filter(|child| kind(*child) != "comment");
         for (index, child) in children.enumerate() {
             let mut below = inherited.clone();
             below.parent = "pipeline";
@@ -470,12 +480,12 @@ impl<'w> Walker<'w, '_> {
     }
 
     fn redirect(&mut self, node: Node<'_>, command: &mut Command) {
-        match node.kind() {
+        match kind(node) {
             "file_redirect" => {
                 let mut cursor = node.walk();
                 let writes = node
                     .children(&mut cursor)
-                    .any(|child| !child.is_named() && child.kind().contains('>'))
+                    .any(|child| !child.is_named() && kind(child).contains('>'))
                     || node.has_error();
                 let mut cursor = node.walk();
                 let targets: Vec<Node<'_>> = node
@@ -514,7 +524,7 @@ impl<'w> Walker<'w, '_> {
         let mut body = None;
         let mut cursor = redirect.walk();
         for child in redirect.named_children(&mut cursor) {
-            match child.kind() {
+            match kind(child) {
                 "heredoc_start" => quoted = self.text(child).contains(['\'', '"', '\\']),
                 "heredoc_body" => body = Some(child),
                 _ => {}
@@ -545,7 +555,7 @@ impl<'w> Walker<'w, '_> {
             | "number"
             | "simple_expansion"
             | "expansion"
-            | "command_substitution" = child.kind()
+            | "command_substitution" = kind(child)
             {
                 command.words.extend(self.fields(child));
             }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use crate::escapes::decode_escapes;
+use crate::kind::kind;
 use crate::model::{Inner, Word};
 use crate::parameter;
 use crate::scope::Scope;
@@ -28,11 +29,11 @@ fn constant(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth: usize) -
     }
     let command = node
         .named_child(0)
-        .filter(|node| node.kind() == "command")?;
+        .filter(|node| kind(*node) == "command")?;
     let mut words = Vec::new();
     let mut cursor = command.walk();
     for child in command.named_children(&mut cursor) {
-        match child.kind() {
+        match kind(child) {
             "variable_assignment" | "file_redirect" | "herestring_redirect" | "subshell" => {
                 return None;
             }
@@ -88,7 +89,7 @@ pub(crate) fn fields(
         pieces: Vec::new(),
         dynamic: false,
         inner: Vec::new(),
-        in_heredoc: node.kind() == "heredoc_body",
+        in_heredoc: kind(node) == "heredoc_body",
     };
     reader.node(node, false, depth);
     let span = node.byte_range();
@@ -127,7 +128,7 @@ impl<'r> WordReader<'r, '_> {
             self.scope.exhausted = true;
             return;
         }
-        match node.kind() {
+        match kind(node) {
             "string" => {
                 self.push("", Kind::Quoted);
                 let start = node.start_byte() + 1;
@@ -170,10 +171,10 @@ impl<'r> WordReader<'r, '_> {
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
             // The dollar sign of `$"…"` is punctuation, the string is its child.
-            if node.kind() != "translated_string" {
+            if kind(node) != "translated_string" {
                 self.literal(self.text(at..child.start_byte()), quoted);
             }
-            if child.kind() == "string_content" {
+            if kind(child) == "string_content" {
                 self.literal(self.text(child.byte_range()), quoted);
             } else {
                 self.node(child, quoted, depth + 1);
@@ -265,15 +266,15 @@ impl<'r> WordReader<'r, '_> {
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             let is_name = matches!(
-                child.kind(),
+                kind(child),
                 "variable_name" | "special_variable_name" | "subscript"
             );
             match (name, child.is_named()) {
                 (None, true) if is_name => name = Some(child),
-                (None, false) if child.kind() != "${" => prefix = child.kind(),
+                (None, false) if kind(child) != "${" => prefix = kind(child),
                 (Some(_), true) => operands.push(child),
-                (Some(_), false) if operator.is_empty() && child.kind() != "}" => {
-                    operator = child.kind();
+                (Some(_), false) if operator.is_empty() && kind(child) != "}" => {
+                    operator = kind(child);
                 }
                 _ => {}
             }
@@ -284,7 +285,7 @@ impl<'r> WordReader<'r, '_> {
         };
         let behind = self.text(name.end_byte()..node.end_byte().saturating_sub(1));
         let written = self.text(name.byte_range());
-        let all_elements = name.kind() == "subscript"
+        let all_elements = kind(name) == "subscript"
             && written.ends_with(['@', '*', ']'])
             && written.contains(['@', '*']);
         let name = written.split('[').next().unwrap_or_default();

@@ -1,5 +1,8 @@
 //! Commands that run another command given by their own words: which words those are.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::model::{Reach, Via, Word, basename, is_long, is_one_of};
 
 /// A command found in the words of another.
@@ -106,6 +109,17 @@ const WRAPPERS: &[Wrapper] = &[
     ("then do else elif if while until ! {", "", 0),
 ];
 
+/// The same by each name.
+static WRAPPER_BY_NAME: LazyLock<HashMap<&str, &Wrapper>> = LazyLock::new(|| {
+    let mut by_name = HashMap::new();
+    for wrapper in WRAPPERS {
+        for name in wrapper.0.split(' ') {
+            by_name.entry(name).or_insert(wrapper);
+        }
+    }
+    by_name
+});
+
 /// `tool verb command…`
 const RUNNERS: &[(&str, &str)] = &[
     (
@@ -124,8 +138,7 @@ pub(crate) fn carried(words: &[Word]) -> Vec<Carried> {
         return Vec::new();
     };
     let name = basename(&first.text);
-    let wrapper = WRAPPERS.iter().find(|(names, ..)| is_one_of(name, names));
-    if let Some((_, with_value, positional)) = wrapper {
+    if let Some((_, with_value, positional)) = WRAPPER_BY_NAME.get(name) {
         let rest = behind_options(args, with_value, *positional);
         return wrapped(name, args, rest);
     }

@@ -65,6 +65,11 @@ impl TurnEntry {
         }
     }
 
+    /// Whether the record of the beginning has to be on the disk before the turn goes on.
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        self.commit() == Commit::Forced
+    }
+
     /// Whether the turn goes on without its client.
     pub(crate) fn is_run(&self) -> bool {
         self.endpoint == RUNS

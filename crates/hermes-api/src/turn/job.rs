@@ -193,9 +193,9 @@ impl Job {
             Some((_, messages)) => Progress::of(&store, &session, messages)?,
             None => Progress::NotBegun,
         };
-        let kept = self.conversation(&store, &session, stored.is_some(), terms)?;
-        let ledger = &self.shared.ledger;
-        ledger.begin(&home, &self.order.entry, session.as_str(), after)?;
+        let kept = self.recorded(&home, &session, after, || {
+            self.conversation(&store, &session, stored.is_some(), terms)
+        })?;
         let start = match progress {
             Progress::NotBegun => Start::Input(std::mem::take(&mut self.order.input)),
             Progress::Begun => {
@@ -206,6 +206,47 @@ impl Job {
             Progress::Answered(text) => Start::Answered(text),
         };
         Ok(Opened { kept, start, home })
+    }
+
+    /// Records that the turn begins, and opens its conversation while that is written to the disk.
+    fn recorded(
+        &self,
+        home: &Path,
+        session: &SessionId,
+        after: i64,
+        open: impl FnOnce() -> Result<KeptConversation, ApiError>,
+    ) -> Result<KeptConversation, ApiError> {
+        let (ledger, entry) = (&self.shared.ledger, &self.order.entry);
+        let begin = || ledger.begin(home, entry, session.as_str(), after);
+        if !entry.waits_for_disk() {
+            let kept = open()?;
+            return begin().map(|()| kept);
+        }
+        let (begun, opened) = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("turn-begin".to_owned());
+            match thread.spawn_scoped(scope, begin) {
+                Ok(begun) => {
+                    let opened = open();
+                    let lost = || Err(ApiError::internal("the turn was not recorded"));
+                    (begun.join().unwrap_or_else(|_| lost()), opened)
+                }
+                // Out of threads: one after the other.
+                Err(_) => (begin(), open()),
+            }
+        });
+        match (begun, opened) {
+            (Ok(()), Ok(kept)) => Ok(kept),
+            (Err(error), Ok(kept)) => {
+                kept.close();
+                Err(error)
+            }
+            (begun, Err(error)) => {
+                if begun.is_ok() {
+                    ledger.end(home, &entry.id);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// The conversation of a session: the one that was kept open, or a new one.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use hermes_proc::{Git, GitError, GitLimits};
+use hermes_proc::{Git, GitError, GitLimits, WorktreeBranch};
 use pretty_assertions::assert_eq;
 
 use crate::plan;
@@ -106,6 +106,217 @@ fn programs_that_settings_of_a_repository_name_do_not_run() {
     assert_eq!(ran, "");
 }
 
+/// A program that leaves a trace, for a repository to name.
+struct Trap {
+    dir: tempfile::TempDir,
+}
+
+impl Trap {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // A server would be waited for, and waits itself; a filter passes its input on.
+        let script = format!(
+            "#!/bin/sh\ntouch {}/sprung\ncase \"$#$GIT_PROTOCOL\" in 0) exec cat;; esac\n",
+            dir.path().display()
+        );
+        let program = dir.path().join("program");
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { dir }
+    }
+
+    fn program(&self) -> String {
+        self.dir.path().join("program").display().to_string()
+    }
+
+    fn is_sprung(&self) -> bool {
+        self.dir.path().join("sprung").exists()
+    }
+
+    /// Whether git as anybody would run it springs the trap; it is set again afterwards.
+    fn is_real(&self, directory: &Path, words: &[&str]) -> bool {
+        let path = std::env::var_os("PATH").unwrap();
+        let mut git = std::process::Command::new("git");
+        git.env_clear()
+            .env("PATH", path)
+            .env("HOME", "/nonexistent");
+        let _output = git.current_dir(directory).args(words).output().unwrap();
+        std::fs::remove_file(self.dir.path().join("sprung")).is_ok()
+    }
+}
+
+/// Puts a file with this text into a commit.
+fn commit_file(git: &Git, directory: &Path, text: &str) {
+    std::fs::write(directory.join("file"), text).unwrap();
+    git.run(directory, ["add", "file"]).unwrap();
+    git.run(directory, ["commit", "-q", "-m", "file"]).unwrap();
+}
+
+#[test]
+fn filter_that_only_counts_on_the_branch_of_a_new_worktree_does_not_run() {
+    for condition in ["onbranch:hermes/**", "gitdir:**/worktrees/**"] {
+        let dir = tempfile::tempdir().unwrap();
+        let git = repository(dir.path());
+        commit_file(&git, dir.path(), "one\n");
+        let trap = Trap::new();
+        let included = format!("[filter \"late\"]\nsmudge = {}\n", trap.program());
+        std::fs::write(dir.path().join(".git/late"), included).unwrap();
+        std::fs::write(dir.path().join(".git/info/attributes"), "* filter=late\n").unwrap();
+        let name = format!("includeIf.{condition}.path");
+        git.run(dir.path(), ["config", &name, "late"]).unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let plain = other.path().join("plain").display().to_string();
+        let words = ["worktree", "add", "-b", "hermes/plain", &plain];
+        assert!(trap.is_real(dir.path(), &words), "{condition}");
+        let target = other.path().join("ours");
+        git.add_worktree(dir.path(), &target, WorktreeBranch::New("hermes/ours"))
+            .unwrap();
+        assert!(!trap.is_sprung(), "{condition}");
+        assert_eq!(std::fs::read(target.join("file")).unwrap(), b"one\n");
+        let status = git.run(&target, ["status", "--porcelain"]).unwrap();
+        assert_eq!((status.as_str(), trap.is_sprung()), ("", false));
+    }
+}
+
+#[test]
+fn worktree_that_cannot_be_filled_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    commit_file(&git, dir.path(), "one\n");
+    let blob = git.run(dir.path(), ["rev-parse", "HEAD:file"]).unwrap();
+    let (first, rest) = blob.split_at(2);
+    let object = dir.path().join(".git/objects").join(first).join(rest);
+    std::fs::remove_file(object).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let target = other.path().join("ours");
+    let added = git.add_worktree(dir.path(), &target, WorktreeBranch::New("ours"));
+    assert!(added.is_err());
+    assert!(!target.exists());
+    let branches = git.run(dir.path(), ["branch", "--format=%(refname:short)"]);
+    assert_eq!(branches.unwrap(), "trunk");
+}
+
+#[test]
+fn programs_that_a_submodule_names_do_not_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    let below = dir.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    repository(&below);
+    commit_file(&git, &below, "one\n");
+    git.run(dir.path(), ["add", "below"]).unwrap();
+    git.run(dir.path(), ["commit", "-q", "-m", "below"])
+        .unwrap();
+    let trap = Trap::new();
+    let program = trap.program();
+    git.run(&below, ["config", "filter.below.clean", &program])
+        .unwrap();
+    git.run(&below, ["config", "diff.external", &program])
+        .unwrap();
+    std::fs::write(below.join(".git/info/attributes"), "* filter=below\n").unwrap();
+    for (name, value) in [
+        ("diff.submodule", "diff"),
+        ("status.submoduleSummary", "true"),
+    ] {
+        git.run(dir.path(), ["config", name, value]).unwrap();
+    }
+    // Of the same size, so that only its content tells that it is another.
+    std::fs::write(below.join("file"), "two\n").unwrap();
+    for command in ["status", "diff"] {
+        assert!(trap.is_real(dir.path(), &[command]), "{command}");
+        git.run(dir.path(), [command]).unwrap();
+        assert!(!trap.is_sprung(), "{command}");
+    }
+}
+
+#[test]
+fn missing_object_is_not_fetched_by_a_program_of_the_repository() {
+    for (address, program_setting) in [
+        ("file:///nonexistent", "remote.origin.uploadpack"),
+        ("ssh://nobody.invalid/x", "core.sshCommand"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let git = repository(dir.path());
+        commit_file(&git, dir.path(), "one\n");
+        let blob = git.run(dir.path(), ["rev-parse", "HEAD:file"]).unwrap();
+        let (first, rest) = blob.split_at(2);
+        std::fs::remove_file(dir.path().join(".git/objects").join(first).join(rest)).unwrap();
+        std::fs::write(dir.path().join("file"), "changed, and of another size\n").unwrap();
+        let trap = Trap::new();
+        for (name, value) in [
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", address),
+            (program_setting, &trap.program()),
+        ] {
+            git.run(dir.path(), ["config", name, value]).unwrap();
+        }
+        assert!(trap.is_real(dir.path(), &["diff"]), "{program_setting}");
+        assert!(git.run(dir.path(), ["diff"]).is_err());
+        assert!(git.run(dir.path(), ["log", "--patch"]).is_err());
+        assert!(!trap.is_sprung(), "{program_setting}");
+    }
+}
+
+#[test]
+fn format_that_asks_for_signatures_does_not_run_the_program_for_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    let tree = git.run(dir.path(), ["rev-parse", "HEAD^{tree}"]).unwrap();
+    let commit = format!(
+        "tree {tree}\nauthor a <a@example.org> 1 +0000\ncommitter a <a@example.org> 1 +0000\n\
+         gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\nsigned\n"
+    );
+    let words = ["hash-object", "-t", "commit", "-w", "--stdin"];
+    let limits = GitLimits::default();
+    let made = git.run_with_input(dir.path(), words, commit.as_bytes(), limits);
+    let made = String::from_utf8(made.unwrap()).unwrap();
+    git.run(dir.path(), ["update-ref", "HEAD", made.trim()])
+        .unwrap();
+    let trap = Trap::new();
+    for (name, value) in [
+        ("format.pretty", "signed: %G?"),
+        ("gpg.program", &trap.program()),
+        ("gpg.openpgp.program", &trap.program()),
+    ] {
+        git.run(dir.path(), ["config", name, value]).unwrap();
+    }
+    assert!(trap.is_real(dir.path(), &["log"]));
+    assert!(git.run(dir.path(), ["log"]).unwrap().contains("signed"));
+    git.run(dir.path(), ["log", "--format=%G?"]).unwrap();
+    assert!(!trap.is_sprung());
+}
+
+#[test]
+fn repository_with_more_filters_than_can_be_switched_off_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = repository(dir.path());
+    commit_file(&git, dir.path(), "one\n");
+    let trap = Trap::new();
+    let config = dir.path().join(".git/config");
+    let before = std::fs::read_to_string(&config).unwrap();
+    let named = |count: usize| {
+        let name = "n".repeat(500);
+        let many: String = (0..count)
+            .map(|at| format!("[filter \"{name}{at}\"]\nclean = true\n"))
+            .collect();
+        let last = format!("[filter \"last\"]\nclean = {}\n", trap.program());
+        std::fs::write(&config, format!("{before}{many}{last}")).unwrap();
+    };
+    std::fs::write(dir.path().join(".git/info/attributes"), "* filter=last\n").unwrap();
+    std::fs::write(dir.path().join("file"), "changed, and of another size\n").unwrap();
+    // More than any other answer of git's may be long.
+    named(300);
+    assert!(trap.is_real(dir.path(), &["diff"]));
+    assert!(git.run(dir.path(), ["diff"]).unwrap().contains("+changed"));
+    assert!(!trap.is_sprung());
+    named(5_000);
+    let refused = git.run(dir.path(), ["diff"]).unwrap_err().to_string();
+    assert!(refused.contains("too many programs"), "{refused}");
+    assert!(!trap.is_sprung());
+}
+
 #[test]
 fn merge_drivers_of_a_repository_leave_a_conflict() {
     let dir = tempfile::tempdir().unwrap();
@@ -130,7 +341,7 @@ fn merge_drivers_of_a_repository_leave_a_conflict() {
             "trunk",
             "other",
         ];
-        let limits = hermes_proc::GitLimits::default();
+        let limits = GitLimits::default();
         git.run_accepting(&[0, 1], dir.path(), words, b"", limits)
             .unwrap()
     };

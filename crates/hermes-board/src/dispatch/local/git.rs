@@ -1,9 +1,8 @@
 //! What the dispatcher asks git: repositories and their worktrees.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hermes_proc::{EnvPlan, EnvRequest, Git, GitError, SpawnClass};
+use hermes_proc::{EnvPlan, EnvRequest, Git, GitError, SpawnClass, WorktreeBranch};
 
 use crate::dispatch::local::WorkerSetup;
 use crate::model::WorkBase;
@@ -119,13 +118,12 @@ impl Worktrees {
     ) -> Result<(), GitError> {
         // A worktree that somebody deleted by hand is still on the books and would be refused.
         self.git.run(repository, ["worktree", "prune"])?;
-        let mut words: Vec<OsString> = vec!["worktree".into(), "add".into()];
-        if self.has_branch(repository, branch)? {
-            words.extend([target.into(), branch.into()]);
+        let branch = if self.has_branch(repository, branch)? {
+            WorktreeBranch::Existing(branch)
         } else {
-            words.extend(["-b".into(), branch.into(), target.into(), "HEAD".into()]);
-        }
-        self.git.run(repository, words).map(drop)
+            WorktreeBranch::New(branch)
+        };
+        self.git.add_worktree(repository, target, branch)
     }
 }
 

@@ -4,12 +4,15 @@ use std::collections::HashSet;
 
 use super::code::{is_remote, plain};
 use hermes_shell::programs::{ShellInput, interpreter, shell_text};
-use hermes_shell::{Command, Script, basename, file_operands};
+use hermes_shell::{Command, Script, Word, basename, file_operands, is_one_of};
 
-/// `curl … -o x; sh x`, `wget URL/x && ./x`, `curl … > x; . x`.
+/// `curl … -o x; sh x`, `wget URL/x && ./x`, `curl … > x; . x`, `npx URL`.
 pub(super) fn runs_what_it_fetched(script: &Script) -> bool {
     let mut fetched: HashSet<String> = HashSet::new();
     for (_, command) in script.certain() {
+        if runs_address(command) {
+            return true;
+        }
         if !fetched.is_empty() && runs(script, command).any(|file| fetched.contains(plain(file))) {
             return true;
         }
@@ -31,6 +34,31 @@ pub(super) fn runs_what_it_fetched(script: &Script) -> bool {
         }
     }
     false
+}
+
+/// Whether a runner of packages is told to run what is at an address, and no package by its name.
+fn runs_address(command: &Command) -> bool {
+    let args = match command.name() {
+        "npx" | "bunx" | "pnpx" | "uvx" => command.args(),
+        "pnpm" | "yarn" | "npm" | "pipx" => match command.args() {
+            [verb, rest @ ..] if is_one_of(&verb.text, "dlx exec x run") => rest,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let is_address = |word: &Word| {
+        let text = word.text.as_str();
+        let schemes = [
+            "git+", "http://", "https://", "git://", "ssh://", "github:", "gist:",
+        ];
+        schemes.iter().any(|scheme| text.starts_with(scheme))
+    };
+    let source = args.windows(2).find_map(|pair| match pair {
+        [option, source] => is_one_of(&option.text, "-p --package --from --spec").then_some(source),
+        _ => None,
+    });
+    let program = args.iter().find(|word| !word.text.starts_with('-'));
+    source.is_some_and(is_address) || program.is_some_and(is_address)
 }
 
 /// Files a download is written to.

@@ -2,13 +2,16 @@
 
 use super::super::keys;
 use super::super::paths::is_in_temporary_directory;
-use super::{Call, Keys};
+use super::{Call, Keys, has_letter};
 use hermes_shell::{Word, is_one_of};
 
 /// Variables that name code a program loads before it does anything.
 const LOADING: &str = "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV PYTHONSTARTUP PYTHONINSPECT \
     PERL5OPT PERL5DB PERLLIB RUBYOPT GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM \
     GCONV_PATH GLIBC_TUNABLES SHELLOPTS BASHOPTS ZDOTDIR LD_ORIGIN_PATH";
+/// Those of them that nobody has for another purpose, so that their name alone says enough.
+const HANDED_ON: &str = "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV PYTHONSTARTUP PERL5OPT RUBYOPT \
+    GIT_EXEC_PATH GCONV_PATH";
 /// Variables whose directories are searched for libraries: harmless but for what anybody could put there.
 const LIBRARIES: &str = "LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PERL5LIB RUBYLIB NODE_PATH CDPATH \
     PYTHONHOME GEM_PATH CLASSPATH";
@@ -34,6 +37,9 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
             }
         }
     }
+    if hands_on(call) {
+        keys.push(keys::LOADED_CODE);
+    }
     let args = call.texts();
     let replaces = match call.name() {
         "enable" => args.contains(&"-f"),
@@ -43,6 +49,18 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     if replaces {
         keys.push(keys::SHADOWED);
     }
+}
+
+/// Whether a variable that names code, whatever has set it, is given to all programs from here on:
+/// `read LD_PRELOAD <<< x; export LD_PRELOAD`.
+fn hands_on(call: &Call<'_>) -> bool {
+    let texts = call.texts();
+    let exports = match call.name() {
+        "export" => !has_letter(texts, 'n') && !has_letter(texts, 'p'),
+        "declare" | "typeset" => has_letter(texts, 'x') && !has_letter(texts, 'p'),
+        _ => false,
+    };
+    exports && texts.iter().any(|text| is_one_of(text, HANDED_ON))
 }
 
 fn variable(name: &str, value: &Word, keys: &mut Keys) {

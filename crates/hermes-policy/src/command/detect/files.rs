@@ -25,6 +25,13 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "chown" | "gchown" => owner(call, keys),
         "chgrp" | "setfacl" | "chattr" | "chflags" | "chcon" => root_mode(call, keys),
         "setcap" => keys.push(keys::SETUID),
+        "tar" | "gtar" | "zip" | "trash" | "trash-put" | "rmtrash" | "gio" if moves_away(call) => {
+            let homes = &call.paths.homes;
+            let mut files = file_operands(call.command.args());
+            if files.any(|word| is_irreplaceable(call.command, word, homes)) {
+                keys.push(keys::DELETE_IN_ROOT);
+            }
+        }
         "dd" => disk_copy(call, keys),
         "mke2fs" => keys.push(keys::FORMAT),
         "wipefs" if wipes_all(call.texts()) => keys.push(keys::FORMAT),
@@ -40,6 +47,17 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
                 edit_by_script(call, keys);
             }
         }
+    }
+}
+
+/// Whether a program takes files from where they are, into an archive or the trash.
+fn moves_away(call: &Call<'_>) -> bool {
+    let texts = call.texts();
+    match call.name() {
+        "tar" | "gtar" => texts.iter().any(|text| is_long(text, "--remove-files", 5)),
+        "zip" => has_letter(texts, 'm') || texts.iter().any(|text| is_long(text, "--move", 4)),
+        "gio" => matches!(texts.first(), Some(&("trash" | "remove"))),
+        _ => true,
     }
 }
 

@@ -16,6 +16,10 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     {
         keys.push(keys::REVERSE_SHELL);
     }
+    let is_awk = matches!(call.name(), "awk" | "gawk");
+    if is_awk && command.texts().any(|text| text.contains("/inet")) && runs_what_arrives(command) {
+        keys.push(keys::REVERSE_SHELL);
+    }
     if !is_connector(call.name()) {
         return;
     }
@@ -42,6 +46,13 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
 /// Whether a file name is a connection to the shell.
 fn is_connection(text: &str) -> bool {
     text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/")
+}
+
+/// Whether a script of awk runs what it reads: a connection can be read line by line as well.
+fn runs_what_arrives(command: &Command) -> bool {
+    let runs =
+        |text: &str| text.contains("|&") || text.contains("| getline") || text.contains("system");
+    command.texts().any(runs)
 }
 
 fn is_netcat(name: &str) -> bool {

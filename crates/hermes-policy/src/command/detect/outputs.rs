@@ -27,6 +27,14 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("script strace ltrace", "-o", "--output"),
     ("time gtime", "-o", "--output"),
     ("mysqldump pg_dump", "-f -r", "--file --result-file"),
+    ("ntfsclone", "-O -o", "--overwrite --output"),
+    (
+        "partclone.ext2 partclone.ext3 partclone.ext4 partclone.btrfs partclone.xfs partclone.ntfs \
+         partclone.fat32 partclone.dd partclone.restore",
+        "-o -O",
+        "--output --overwrite",
+    ),
+    ("etcher balena-etcher", "-d", "--drive"),
 ];
 
 /// Tools all of whose operands are written.
@@ -67,6 +75,11 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
         "ssh-copy-id" => keys.push(keys::SSH_KEY),
         "tar" | "bsdtar" | "unzip" | "cpio" | "7z" | "pax" => unpacked(call, keys),
         "wget" | "curl" => fetched_by_name(call, keys),
+        "ddrescue" | "dd_rescue" | "qemu-img" | "bmaptool" | "e2image" | "debugfs" => {
+            if let Some(file) = imaged(call) {
+                written(call, file, keys);
+            }
+        }
         _ if is_one_of(name, WRITERS) => {
             file_operands(args).for_each(|file| written(call, file, keys));
         }
@@ -75,6 +88,24 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
     for (tools, short, long) in OPTIONS {
         if is_one_of(name, tools) {
             named_by_option(call, short, long, keys);
+        }
+    }
+}
+
+/// What a program for images of disks writes to: a file, or the disk itself.
+fn imaged<'c>(call: &Call<'c>) -> Option<&'c Word> {
+    let args = call.command.args();
+    let mut operands = file_operands(args);
+    match call.name() {
+        // A list of what was read may follow.
+        "ddrescue" | "dd_rescue" => operands.nth(1),
+        "debugfs" => operands.last().filter(|_| has_letter(call.texts(), 'w')),
+        "e2image" => operands.skip(1).last(),
+        _ => {
+            let verb = operands.next()?;
+            operands
+                .last()
+                .filter(|_| is_one_of(&verb.text, "convert dd copy"))
         }
     }
 }

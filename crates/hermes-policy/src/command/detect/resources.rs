@@ -2,7 +2,7 @@
 //! given of this machine is this machine's.
 
 use super::super::keys;
-use super::super::paths::{is_irreplaceable, sensitivity};
+use super::super::paths::{is_irreplaceable, located, sensitivity};
 use super::{Call, Keys, has_letter};
 use hermes_shell::{Word, is_one_of, operands};
 
@@ -140,5 +140,6 @@ fn mounts(call: &Call<'_>) -> Vec<Word> {
 fn is_host(call: &Call<'_>, source: &Word) -> bool {
     let homes = &call.paths.homes;
     is_irreplaceable(call.command, source, homes)
+        || located(call.command, source, homes) == "~/.hermes"
         || sensitivity(call.command, source, homes).is_some()
 }

@@ -12,6 +12,10 @@ pub(super) const CASES: &[Case] = &[
             "sudo rm /srv/a",
             "/bin/rm /a",
             "rm -rf /opt/x",
+            "tar --remove-files -cf /dev/null /etc",
+            "zip -rm a.zip ~",
+            "gio trash /",
+            "trash-put /home/u",
         ],
         &[
             "rm x",
@@ -19,6 +23,11 @@ pub(super) const CASES: &[Case] = &[
             "ls /tmp/x",
             "echo rm /tmp/x",
             "rm -f /tmp/hermes-verify-1.py",
+            "tar -cf /tmp/a.tar /etc",
+            "tar --remove-files -cf a.tar build",
+            "zip -r a.zip src",
+            "gio info /",
+            "trash-put build",
         ],
     ),
     case(

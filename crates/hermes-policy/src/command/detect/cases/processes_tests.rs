@@ -168,6 +168,8 @@ pub(super) const CASES: &[Case] = &[
             "docker run --privileged x",
             "docker run --mount type=bind,src=/etc,dst=/e x",
             "docker run -v /var/run/docker.sock:/s x",
+            "docker run -v ~/.hermes:/h x",
+            "podman run --mount type=bind,src=/home/u/.hermes,dst=/h x",
         ],
         &[
             "docker run -v $PWD:/app x",
