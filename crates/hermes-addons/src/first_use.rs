@@ -82,14 +82,16 @@ impl Addons {
         }
         match child.wait() {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(match failure().filter(|now| Some(now) != earlier.as_ref()) {
-                Some(failure) => told(&failure),
-                None => AddonError::new(
-                    Code::InstallerFailed,
-                    format!("the install ended with {status}"),
-                )
-                .hint(format!("run: hermes addons install {name}")),
-            }),
+            Ok(status) => Err(
+                match failure().filter(|now| Some(now) != earlier.as_ref()) {
+                    Some(failure) => told(&failure),
+                    None => AddonError::new(
+                        Code::InstallerFailed,
+                        format!("the install ended with {status}"),
+                    )
+                    .hint(format!("run: hermes addons install {name}")),
+                },
+            ),
             Err(error) => Err(AddonError::new(Code::InstallerFailed, error.to_string())),
         }
     }
@@ -99,9 +101,10 @@ impl Addons {
         let since = store
             .and_then(|store| holder(&store))
             .and_then(|holder| holder.since.parse::<Timestamp>().ok());
-        let seconds = since.map_or(self.settings.first_use_wait.as_secs().cast_signed(), |since| {
-            Timestamp::now().duration_since(since).as_secs()
-        });
+        let seconds = since.map_or(
+            self.settings.first_use_wait.as_secs().cast_signed(),
+            |since| Timestamp::now().duration_since(since).as_secs(),
+        );
         tracing::info!(feature = name, pid = child.pid(), "an install goes on");
         AddonError::new(
             Code::Installing,

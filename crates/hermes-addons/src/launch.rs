@@ -113,12 +113,10 @@ impl Addons {
 
     /// Removes what was made for other interpreters. A store that cannot be changed serves as it is.
     fn forget_other_interpreters(&self, store: &Store, feature: &str, interpreter: &Interpreter) {
-        let wiped = self
-            .lock(store, feature, None, |_| {})
-            .and_then(|_lock| {
-                store.create_parts()?;
-                store.wipe_other_abis(&interpreter.abi)
-            });
+        let wiped = self.lock(store, feature, None, |_| {}).and_then(|_lock| {
+            store.create_parts()?;
+            store.wipe_other_abis(&interpreter.abi)
+        });
         if let Err(error) = wiped {
             tracing::warn!(%error, "the add-on store still holds what is for another interpreter");
         }

@@ -15,11 +15,11 @@ use crate::catalog::{Feature, PythonAddon, Support};
 use crate::closure::Closure;
 use crate::error::{AddonError, Code, InstallerReport, Result};
 use crate::interpreter::Interpreter;
-use crate::worker::shim;
 use crate::store::{
     Failure, Generation, Index, IndexedInterpreter, LEASE, RECORD, Record, RecordedInstaller,
     RecordedPackage, SITE, STAGES, Store, StoredFeature, TRASH, indexed, read_tree, tree_digest,
 };
+use crate::worker::shim;
 
 const PROBE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Space that must be free, whatever the size of the feature.

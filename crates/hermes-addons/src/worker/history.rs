@@ -31,6 +31,18 @@ pub enum WorkerState {
     Failed,
 }
 
+impl WorkerState {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Ready => "ready",
+            Self::Backoff => "backoff",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// The workers of a feature, for lists.
 #[derive(Debug, Clone, Serialize)]
 pub struct WorkerRow {

@@ -134,7 +134,10 @@ mod tests {
         log.take(b"hunter2\nrest");
         log.finish();
         let text = std::fs::read_to_string(path_of(home.path(), "a.b")).unwrap();
-        assert!(!text.contains("hunter2-hunter2") && text.contains("rest"), "{text}");
+        assert!(
+            !text.contains("hunter2-hunter2") && text.contains("rest"),
+            "{text}"
+        );
         assert!(log.tail().ends_with("\nrest"));
         for _ in 0..5_000 {
             log.take(&[&[b'x'; 1_000][..], b"\n"].concat());
@@ -144,6 +147,9 @@ mod tests {
             .map(|entry| entry.unwrap().metadata().unwrap().len())
             .collect();
         assert_eq!(sizes.len(), KEPT);
-        assert!(sizes.iter().all(|size| *size < MAX_FILE + 2_000), "{sizes:?}");
+        assert!(
+            sizes.iter().all(|size| *size < MAX_FILE + 2_000),
+            "{sizes:?}"
+        );
     }
 }

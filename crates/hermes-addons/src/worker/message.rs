@@ -17,7 +17,9 @@ pub(super) enum Incoming {
         result: Result<Value, String>,
     },
     /// A request of the worker's.
-    Request { number: Value },
+    Request {
+        number: Value,
+    },
     Notice,
 }
 
@@ -121,16 +123,20 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for line in [&b"hello"[..], b"[]", b"{}", b"{\"id\": \"a\", \"result\": 1}", b"\xff"] {
+        for line in [
+            &b"hello"[..],
+            b"[]",
+            b"{}",
+            b"{\"id\": \"a\", \"result\": 1}",
+            b"\xff",
+        ] {
             assert!(Incoming::parse(line).is_err(), "{line:?}");
         }
     }
 
     #[test]
     fn a_server_without_our_extension_is_no_worker() {
-        let answer = |version: &str, api: u32| {
-            json!({"protocolVersion": version, "capabilities": {"experimental": {"hermes": {"api": api}}}})
-        };
+        let answer = |version: &str, api: u32| json!({"protocolVersion": version, "capabilities": {"experimental": {"hermes": {"api": api}}}});
         assert!(is_spoken(&answer("2025-11-25", 1)));
         assert!(!is_spoken(&answer("2023-01-01", 1)));
         assert!(!is_spoken(&answer(PROTOCOL, 2)));

@@ -70,7 +70,9 @@ pub(super) fn spec(
 ) -> Result<ChildSpec> {
     let shim = shim::provide(&ready.store)?;
     let program = &ready.interpreter.path;
-    let mut args: Vec<OsString> = ["-I", "-S", "-B", "-u", "-X", "utf8"].map(Into::into).into();
+    let mut args: Vec<OsString> = ["-I", "-S", "-B", "-u", "-X", "utf8"]
+        .map(Into::into)
+        .into();
     args.push(shim.join(shim::MAIN).into());
     args.extend(["--site".into(), ready.site().into()]);
     args.extend(["--adapter".into(), adapter(feature).into()]);
@@ -116,10 +118,7 @@ fn variables(
         name.is_some_and(|name| HANDED_ON.contains(&name))
     });
     let zone = settings.zone.iter().map(|zone| ("TZ".into(), zone.clone()));
-    own.into_iter()
-        .chain(handed.cloned())
-        .chain(zone)
-        .collect()
+    own.into_iter().chain(handed.cloned()).chain(zone).collect()
 }
 
 /// Landlock where the kernel has it: nothing can be written but the worker's own directories, and

@@ -9,13 +9,13 @@ use hermes_proc::{Wake, wait_for_any};
 use hermes_secret::{Redactor, SecretString};
 use serde_json::{Map, Value, json};
 
+use super::WorkerRow;
 use super::calls::{Calls, ended_early};
 use super::history::{History, MayStart};
 use super::log::{self, WorkerLog};
 use super::message;
 use super::plan::{WorkerDirectories, spec};
 use super::process::{Start, Worker};
-use super::WorkerRow;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 
@@ -87,8 +87,7 @@ impl Workers {
         let turn = slot.calls.enter(deadline, interrupt).map_err(of_feature)?;
         let attempt = || {
             let worker = slot.worker(addons, host, call.feature, interrupt)?;
-            let params =
-                json!({"role": call.role, "op": call.operation, "args": call.arguments});
+            let params = json!({"role": call.role, "op": call.operation, "args": call.arguments});
             request(&worker, "hermes/invoke", &params, deadline, interrupt)
         };
         let is_idempotent = Addons::feature(call.feature)?
@@ -163,8 +162,9 @@ impl Slot {
                 }
                 MayStart::Never(why) => {
                     let reason = format!("its worker has crashed too often, the last time: {why}");
-                    return Err(AddonError::new(Code::AddonCrashed, reason)
-                        .hint(format!("to try again, run: hermes addons restart {feature}")));
+                    return Err(AddonError::new(Code::AddonCrashed, reason).hint(format!(
+                        "to try again, run: hermes addons restart {feature}"
+                    )));
                 }
             }
         }
@@ -224,7 +224,11 @@ fn start(
         "secrets": exposed,
         "io_dir": directories.io,
     });
-    ask("hermes/configure", &configuration, Instant::now() + CONFIGURE)?;
+    ask(
+        "hermes/configure",
+        &configuration,
+        Instant::now() + CONFIGURE,
+    )?;
     Ok(worker)
 }
 

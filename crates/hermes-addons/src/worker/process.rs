@@ -129,8 +129,8 @@ impl Worker {
             let reason = "the arguments are too large for a message";
             return Err(AddonError::new(Code::AddonError, reason));
         }
-        let is_there = Wake::new()
-            .map_err(|error| AddonError::new(Code::AddonError, error.to_string()))?;
+        let is_there =
+            Wake::new().map_err(|error| AddonError::new(Code::AddonError, error.to_string()))?;
         let reply = Arc::new(Reply {
             answer: Mutex::default(),
             is_there,
@@ -149,7 +149,8 @@ impl Worker {
     pub(super) fn cancel(&self, number: u64) {
         lock(&self.shared.waiting).remove(&number);
         let params = serde_json::json!({"requestId": number});
-        self.shared.write(&message::notice("notifications/cancelled", &params));
+        self.shared
+            .write(&message::notice("notifications/cancelled", &params));
     }
 
     /// Ends it, and waits until it has ended.
@@ -203,9 +204,9 @@ impl Shared {
     }
 
     fn fail_all(&self) {
-        let error = lock(&self.end).clone().unwrap_or_else(|| {
-            AddonError::new(Code::AddonCrashed, "its worker has ended")
-        });
+        let error = lock(&self.end)
+            .clone()
+            .unwrap_or_else(|| AddonError::new(Code::AddonCrashed, "its worker has ended"));
         for (_, reply) in lock(&self.waiting).drain() {
             reply.fill(Err(error.clone()));
         }
@@ -261,7 +262,15 @@ fn run(start: Start, shared: &Shared, started: &mpsc::SyncSender<Started>) {
     };
     let status = child.kill_tree(timing);
     log.finish();
-    conclude(&feature, shared, &history, identity.as_ref(), fault, status, &log);
+    conclude(
+        &feature,
+        shared,
+        &history,
+        identity.as_ref(),
+        fault,
+        status,
+        &log,
+    );
     drop(lease);
     shared.gone.raise();
     shared.fail_all();
@@ -279,8 +288,8 @@ fn conclude(
 ) {
     // Somebody asked it to end, in this process or with `hermes addons restart`.
     let was_asked = matches!(&status, Ok(status) if status.signed_code() == -SIGTERM);
-    let is_wanted = shared.is_stopping.load(Ordering::Acquire)
-        || was_asked && lock(&shared.waiting).is_empty();
+    let is_wanted =
+        shared.is_stopping.load(Ordering::Acquire) || was_asked && lock(&shared.waiting).is_empty();
     if is_wanted && fault.is_none() {
         if let Some(identity) = identity {
             history.ended(identity);
@@ -294,7 +303,10 @@ fn conclude(
                 Code::ProtocolError,
                 format!("its worker was ended because {fault}"),
             ),
-            (None, Ok(status)) => (Code::AddonCrashed, format!("its worker ended with {status}")),
+            (None, Ok(status)) => (
+                Code::AddonCrashed,
+                format!("its worker ended with {status}"),
+            ),
             (None, Err(error)) => (Code::AddonCrashed, format!("its worker: {error}")),
         };
         let tail = log.tail();
@@ -332,7 +344,11 @@ fn attend(
             if !has_ended {
                 set.readable([&*child]);
             }
-            let limit = if has_ended { Duration::ZERO } else { IDLE_PERIOD };
+            let limit = if has_ended {
+                Duration::ZERO
+            } else {
+                IDLE_PERIOD
+            };
             if set.wait(limit).is_err() {
                 return Some("it could not be waited for".to_owned());
             }
