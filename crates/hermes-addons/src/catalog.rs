@@ -45,6 +45,8 @@ pub struct PythonAddon {
     pub size_mb: u64,
     /// Whether only `--all` lists it.
     pub hidden: bool,
+    /// Whether a call that a crash cut short may simply be made again.
+    pub(crate) idempotent: bool,
 }
 
 const fn native(name: &'static str, specs: &'static [&'static str]) -> Feature {
@@ -85,6 +87,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &[],
             size_mb: 1,
             hidden: true,
+            idempotent: false,
         },
     ),
     native("image.fal", &["fal-client==0.13.1"]),
@@ -118,6 +121,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &[],
             size_mb: 131,
             hidden: false,
+            idempotent: false,
         },
     ),
     native(
@@ -168,6 +172,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &[],
             size_mb: 134,
             hidden: false,
+            idempotent: false,
         },
     ),
     python(
@@ -180,6 +185,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &[],
             size_mb: 7,
             hidden: false,
+            idempotent: false,
         },
     ),
     python(
@@ -196,6 +202,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &[],
             size_mb: 439,
             hidden: false,
+            idempotent: false,
         },
     ),
     native("stt.mistral", &["mistralai==2.4.8"]),
@@ -210,6 +217,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"],
             size_mb: 58,
             hidden: false,
+            idempotent: false,
         },
     ),
     native("tool.acp", &["agent-client-protocol==0.9.0"]),
@@ -227,6 +235,19 @@ pub const FEATURES: &[Feature] = &[
     native("tool.vision", &["Pillow==12.2.0"]),
     native("tts.edge", &["edge-tts==7.2.7"]),
     native("tts.elevenlabs", &["elevenlabs==1.59.0"]),
+    python(
+        "tts.espeak",
+        &["espeakng-loader==0.2.4"],
+        PythonAddon {
+            lock: include_str!("../locks/tts.espeak.txt"),
+            modules: &["espeakng_loader"],
+            roles: &["tts"],
+            secrets: &[],
+            size_mb: 21,
+            hidden: false,
+            idempotent: true,
+        },
+    ),
     native("tts.mistral", &["mistralai==2.4.8"]),
     python(
         "tts.piper",
@@ -238,6 +259,7 @@ pub const FEATURES: &[Feature] = &[
             secrets: &[],
             size_mb: 168,
             hidden: false,
+            idempotent: false,
         },
     ),
 ];

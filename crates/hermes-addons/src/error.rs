@@ -1,9 +1,9 @@
 //! Why a feature is unavailable: a code for programs, a reason for people, and what to do about it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What went wrong, as programs see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     UnknownFeature,
@@ -30,6 +30,17 @@ pub enum Code {
     InUse,
     NotInstalled,
     Broken,
+    /// Being installed, for longer than the caller waits.
+    Installing,
+    /// The last install failed a short while ago.
+    CoolingDown,
+    AddonCrashed,
+    /// It did not speak as a worker does.
+    ProtocolError,
+    /// It was asked for more than it takes at once.
+    Overloaded,
+    /// It could not do what it was asked for.
+    AddonError,
 }
 
 /// Who is at fault, which decides the exit code.
@@ -50,6 +61,11 @@ impl Code {
             Ok(serde_json::Value::String(name)) => name,
             _ => String::new(),
         }
+    }
+
+    /// The code of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        serde_json::from_value(name.into()).ok()
     }
 
     /// Who is at fault.
@@ -78,13 +94,19 @@ impl Code {
             | Self::Cancelled
             | Self::InUse
             | Self::NotInstalled
-            | Self::Broken => Fault::User,
+            | Self::Broken
+            | Self::Installing
+            | Self::CoolingDown
+            | Self::AddonCrashed
+            | Self::ProtocolError
+            | Self::Overloaded
+            | Self::AddonError => Fault::User,
         }
     }
 }
 
 /// What an installer said before it failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstallerReport {
     pub tool: String,
     pub version: String,

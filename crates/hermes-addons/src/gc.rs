@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::addons::Addons;
 use crate::error::{AddonError, Result};
-use crate::store::{Index, STAGES, Store, TRASH};
+use crate::store::{Index, SHIMS, STAGES, Store, TRASH};
+use crate::worker::shim;
 
 /// Something that was removed, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,6 +42,7 @@ impl Addons {
         };
         let mut removed = old_generations(&store, dry_run)?;
         removed.extend(leftovers(&store, dry_run)?);
+        removed.extend(old_shims(&store, dry_run)?);
         if legacy {
             for name in store.legacy_names() {
                 let path = store.path(&name);
@@ -75,6 +77,20 @@ fn old_generations(store: &Store, dry_run: bool) -> Result<Vec<Removed>> {
             };
             if goes {
                 removed.push(note);
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// Programs that workers of other builds start with. One that runs has read its own.
+fn old_shims(store: &Store, dry_run: bool) -> Result<Vec<Removed>> {
+    let mut removed = Vec::new();
+    for entry in hermes_fs::read_dir(&store.path(SHIMS)).unwrap_or_default() {
+        if entry.name != shim::name() {
+            removed.push(noted(&entry.path, "for workers of another build of Hermes"));
+            if !dry_run {
+                store.discard(&entry.path)?;
             }
         }
     }

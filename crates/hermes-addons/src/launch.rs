@@ -8,7 +8,7 @@ use hermes_fs::SharedLock;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
-use crate::store::{Index, StoredFeature};
+use crate::store::{Generation, Index, Store, StoredFeature};
 
 /// Runs `-m MODULE`, `-c CODE` or a script as Python itself would, with the standard library first,
 /// then the script's own directory, then the add-on. Nothing of the environment is run before that:
@@ -42,9 +42,26 @@ pub struct Launch {
     pub lease: Option<SharedLock>,
 }
 
+/// An environment that is in service, with the interpreter it was made for.
+#[derive(Debug)]
+pub(crate) struct Serviceable {
+    pub(crate) store: Store,
+    pub(crate) generation: Generation,
+    pub(crate) interpreter: Interpreter,
+    pub(crate) lease: Option<SharedLock>,
+}
+
+impl Serviceable {
+    /// The directory of its code.
+    pub(crate) fn site(&self) -> PathBuf {
+        self.generation.site(&self.store)
+    }
+}
+
 impl Addons {
-    /// The command that runs a script, a module (`-m`) or code (`-c`) with an add-on.
-    pub fn launch(&self, name: &str, args: &[OsString]) -> Result<Launch> {
+    /// The environment of a feature that is ready to be used, kept from being removed. If the store
+    /// was made for another interpreter, what is of no use any more goes.
+    pub(crate) fn serviceable(&self, name: &str) -> Result<Serviceable> {
         let feature = Self::feature(name)?;
         let missing = |code: Code, reason: String| {
             AddonError::new(code, reason)
@@ -68,8 +85,8 @@ impl Addons {
             return Err(not_installed());
         }
         let path = &stored.indexed.interpreter;
-        match Interpreter::probe(path) {
-            Ok(found) if found.abi == stored.indexed.abi => {}
+        let interpreter = match Interpreter::probe(path) {
+            Ok(found) if found.abi == stored.indexed.abi => found,
             Ok(found) => {
                 let reason = format!(
                     "it was installed for another interpreter than {} is now ({})",
@@ -82,15 +99,40 @@ impl Addons {
                 let reason = format!("its interpreter {} cannot be used: {why}", path.display());
                 return Err(missing(Code::NoInterpreter, reason));
             }
+        };
+        if store.stamp().as_deref() != Some(interpreter.abi.as_str()) {
+            self.forget_other_interpreters(&store, feature.name, &interpreter);
         }
+        Ok(Serviceable {
+            generation: stored.generation,
+            store,
+            interpreter,
+            lease,
+        })
+    }
+
+    /// Removes what was made for other interpreters. A store that cannot be changed serves as it is.
+    fn forget_other_interpreters(&self, store: &Store, feature: &str, interpreter: &Interpreter) {
+        let wiped = self.lock(store, feature, None, |_| {}).and_then(|_lock| {
+            store.create_parts()?;
+            store.wipe_other_abis(&interpreter.abi)
+        });
+        if let Err(error) = wiped {
+            tracing::warn!(%error, "the add-on store still holds what is for another interpreter");
+        }
+    }
+
+    /// The command that runs a script, a module (`-m`) or code (`-c`) with an add-on.
+    pub fn launch(&self, name: &str, args: &[OsString]) -> Result<Launch> {
+        let ready = self.serviceable(name)?;
         let boot = ["-I", "-S", "-B", "-X", "utf8", "-c", BOOT].map(OsString::from);
-        let site = stored.generation.site(&store).into_os_string();
+        let site = ready.site().into_os_string();
         // `-c` is in `sys.argv` in the place of a script's name.
         let args = boot.into_iter().chain([site]).chain(args.iter().cloned());
         Ok(Launch {
-            program: path.clone(),
             args: args.collect(),
-            lease,
+            program: ready.interpreter.path,
+            lease: ready.lease,
         })
     }
 }

@@ -9,6 +9,7 @@ mod catalog;
 mod closure;
 mod details;
 mod error;
+mod first_use;
 mod gate;
 mod gc;
 mod install;
@@ -21,11 +22,13 @@ mod settings;
 mod spec;
 mod store;
 mod verification;
+mod worker;
 
 pub use addons::Addons;
 pub use catalog::{FEATURES, Feature, PythonAddon, Support};
 pub use details::Details;
 pub use error::{AddonError, Code, Fault, InstallerReport, Result};
+pub use first_use::FirstUse;
 pub use gate::Gate;
 pub use gc::{Collected, Removed};
 pub use install::{InstallObserver, InstallRequest, InstallStep, Installed};
@@ -35,3 +38,4 @@ pub use overview::{AddonRow, FailureRow, InterpreterRow, Overview, State, StoreR
 pub use removal::Removal;
 pub use settings::{AddonSettings, Places};
 pub use verification::{Verified, VerifyMode};
+pub use worker::{Invocation, WorkerHost, WorkerRow, WorkerState, Workers};

@@ -8,6 +8,7 @@ use crate::addons::{Addons, holder};
 use crate::catalog::{FEATURES, Feature, Support};
 use crate::error::AddonError;
 use crate::store::{Index, Store, StoredFeature};
+use crate::worker::WorkerRow;
 
 /// What a feature is good for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -85,6 +86,8 @@ pub struct AddonRow {
     pub version: Option<String>,
     pub bytes: u64,
     pub generation: Option<String>,
+    /// `None` while it is not installed.
+    pub worker: Option<WorkerRow>,
     pub failure: Option<FailureRow>,
 }
 
@@ -202,6 +205,7 @@ impl Addons {
             specs: feature.specs,
             version: stored.as_ref().map(|stored| stored.indexed.version.clone()),
             bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
+            worker: stored.as_ref().map(|_| self.worker_row(feature.name)),
             generation: stored.map(|stored| stored.generation.name),
             failure: failure.map(|failure| FailureRow {
                 code: failure.code.clone(),

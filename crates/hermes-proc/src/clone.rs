@@ -22,7 +22,7 @@ use crate::kernel_mark::{CARRIER, ChosenBy, limit_for, own_limit, remember_mark}
 use crate::orphans::{bury, start_own};
 use crate::own_memory::given_core_limit;
 use crate::sandbox::Sandbox;
-use crate::{ChildSpec, Group};
+use crate::{ChildSpec, Group, ResourceLimits};
 
 /// Room for what runs in the child before it becomes the program: 64 KiB.
 const STACK_WORDS: usize = 4096;
@@ -52,6 +52,8 @@ struct Prepared<'a> {
     /// The limit that marks everything the child starts.
     mark: Option<libc::rlimit>,
     core_limit: Option<libc::rlimit>,
+    /// What the specification limits.
+    limits: [Option<(libc::__rlimit_resource_t, libc::rlimit)>; 4],
     /// Why the child did not become the program; zero if it did.
     error: AtomicI32,
 }
@@ -90,6 +92,7 @@ pub(crate) fn start(
         parent: rustix::process::getpid().as_raw_nonzero().get(),
         mark: kernel_mark(&spec.env.mark(), spec.env.chosen_by()),
         core_limit: given_core_limit(),
+        limits: limits(&spec.limits),
         error: AtomicI32::new(0),
     };
     let mut exit = None;
@@ -211,6 +214,15 @@ impl Prepared<'_> {
             if let Some(limit) = &self.core_limit {
                 libc::setrlimit(libc::RLIMIT_CORE, limit);
             }
+            for (resource, limit) in self.limits.iter().flatten() {
+                if libc::setrlimit(*resource, limit) < 0 {
+                    return errno();
+                }
+            }
+            if spec.limits.niceness > 0 {
+                // A matter of courtesy: a child that may not give way runs all the same.
+                libc::setpriority(libc::PRIO_PROCESS, 0, spec.limits.niceness.into());
+            }
             if let Some(limit) = &self.mark {
                 // Where it cannot be set, the mark in the environment has to do.
                 libc::setrlimit(CARRIER, limit);
@@ -263,6 +275,25 @@ extern "C" fn become_program(prepared: *mut c_void) -> c_int {
     prepared.error.store(error, Ordering::SeqCst);
     // SAFETY: ends the child at once, without anything of the parent's being cleaned up.
     unsafe { libc::_exit(127) }
+}
+
+/// The limits of a specification as the kernel takes them.
+fn limits(given: &ResourceLimits) -> [Option<(libc::__rlimit_resource_t, libc::rlimit)>; 4] {
+    let limit = |resource, most: Option<u64>| {
+        most.map(|most| {
+            let limit = libc::rlimit {
+                rlim_cur: most,
+                rlim_max: most,
+            };
+            (resource, limit)
+        })
+    };
+    [
+        limit(libc::RLIMIT_AS, given.address_space),
+        limit(libc::RLIMIT_NOFILE, given.open_files),
+        limit(libc::RLIMIT_FSIZE, given.file_size),
+        limit(libc::RLIMIT_CORE, given.core_file),
+    ]
 }
 
 /// The limit by which the processes of a command are known.

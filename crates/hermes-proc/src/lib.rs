@@ -67,7 +67,7 @@ pub use pty::Pty;
 pub use replace::replace_process;
 pub use service_signals::{ServiceSignal, ServiceSignals};
 pub use signal::{ProcessHandle, Stopped};
-pub use spec::{ChildEnv, ChildSpec, Group, Streams};
+pub use spec::{ChildEnv, ChildSpec, Group, ResourceLimits, Streams};
 pub use streamed::{Captured, StreamedChild};
 pub use tailed::{TailLimits, Tailed};
 pub use terminal_signals::TerminalSignals;

@@ -34,6 +34,23 @@ pub struct ChildSpec {
     pub kill_on_drop: bool,
     /// What confines it and everything it starts.
     pub sandbox: Option<Arc<Sandbox>>,
+    /// What the kernel lets it, and each process it starts, have at most.
+    pub limits: ResourceLimits,
+}
+
+/// Limits of the kernel for a process; each process that it starts has the same. `None` leaves one as
+/// it is for us.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// Bytes of address space.
+    pub address_space: Option<u64>,
+    pub open_files: Option<u64>,
+    /// Bytes of a file that it writes.
+    pub file_size: Option<u64>,
+    /// Bytes of a core file.
+    pub core_file: Option<u64>,
+    /// By how much it gives way to others, 0 to 19.
+    pub niceness: u8,
 }
 
 /// Standard streams of a child.
@@ -147,6 +164,7 @@ impl ChildSpec {
             ends_with_thread: false,
             kill_on_drop: true,
             sandbox: None,
+            limits: ResourceLimits::default(),
         }
     }
 }

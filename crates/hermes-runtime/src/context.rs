@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use hermes_addons::Workers;
 use hermes_config::dotenv::DotEnv;
 use hermes_config::settings::ProblemReporter;
 use hermes_config::{Config, Environment, Sources, vars};
@@ -59,6 +60,8 @@ pub struct Context {
     environments: Arc<ChildEnvironments>,
     /// The MCP servers of this process, shared by all copies.
     mcp: Arc<McpShared>,
+    /// The processes of add-ons, shared by all copies.
+    addon_workers: Arc<Workers>,
 }
 
 /// What children may know under the settings of a context, looked up once for all of its copies.
@@ -87,6 +90,7 @@ impl Context {
             confines: Arc::default(),
             environments: Arc::default(),
             mcp: Arc::default(),
+            addon_workers: Arc::default(),
         }
     }
 
@@ -95,9 +99,15 @@ impl Context {
         &self.mcp
     }
 
-    /// Ends the MCP servers of this process. The next call starts them again.
-    pub fn close_mcp_servers(&self) {
+    /// The processes of add-ons that this process has started.
+    pub(crate) fn addon_workers(&self) -> &Arc<Workers> {
+        &self.addon_workers
+    }
+
+    /// Ends the MCP servers and the add-ons of this process. The next call starts them again.
+    pub fn close_servers(&self) {
         self.mcp.pool.close();
+        self.addon_workers.close();
     }
 
     /// Whether commands can be confined. That takes as long to find out as a turn, so a process of many

@@ -6,6 +6,7 @@
 //! process-wide state, so one process can hold conversations of several profiles at once.
 
 mod active_sessions;
+mod addons;
 mod backend;
 mod board_settings;
 mod checkpoints;
@@ -45,6 +46,7 @@ mod worker;
 mod worker_setup;
 mod worktree;
 
+pub use addons::{addon_access, addons_of};
 pub use backend::{
     BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteLease, docker_host, live_environment,
 };

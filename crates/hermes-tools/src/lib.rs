@@ -21,6 +21,7 @@ mod result;
 mod saved_result;
 mod session_search;
 mod skills;
+mod speech;
 mod terminal;
 mod todo;
 mod todo_list;
@@ -54,6 +55,7 @@ pub use session_search::SessionSearchTool;
 pub use skills::{
     SkillAccess, SkillManageTool, SkillSession, SkillViewTool, SkillsListTool, apply_pending_skill,
 };
+pub use speech::{AddonAccess, TextToSpeechTool};
 pub use terminal::{
     NotRunReport, NoticeSupport, ProcessTool, TerminalSession, TerminalTool, command_result,
     failure_hint,

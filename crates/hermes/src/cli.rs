@@ -202,7 +202,7 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
         Some(verb) => verb.run(context),
     };
     // A thread that goes on may hold a copy of the context; servers must not outlive the command.
-    context.close_mcp_servers();
+    context.close_servers();
     result
 }
 

@@ -4,7 +4,6 @@
 //! the arguments), argument parsing, the command. No async runtime, no file touched that the
 //! command does not need.
 
-mod addon_access;
 mod api_server_state;
 mod cli;
 mod commands;

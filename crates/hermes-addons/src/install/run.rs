@@ -19,6 +19,7 @@ use crate::store::{
     Failure, Generation, Index, IndexedInterpreter, LEASE, RECORD, Record, RecordedInstaller,
     RecordedPackage, SITE, STAGES, Store, StoredFeature, TRASH, indexed, read_tree, tree_digest,
 };
+use crate::worker::shim;
 
 const PROBE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Space that must be free, whatever the size of the feature.
@@ -161,7 +162,7 @@ impl Addons {
     }
 
     /// The store, made if it is missing.
-    fn usable_store(&self) -> Result<Store> {
+    pub(crate) fn usable_store(&self) -> Result<Store> {
         let made = Store::examine(&self.settings).and_then(|(store, _)| {
             store.create()?;
             Ok(store)
@@ -392,6 +393,8 @@ impl Attempt<'_> {
     /// Puts the stage into service. The index decides; what comes after is tidying.
     fn commit(&self, stage: Staging, record: &Record) -> Result<Installed> {
         let failed = |error: hermes_fs::Error| AddonError::store(&self.store.root, &error);
+        // There is room and a right to write now; a worker may start when there is not.
+        shim::provide(self.store)?;
         let json = serde_json::to_vec(record)
             .map_err(|error| AddonError::new(Code::Broken, error.to_string()))?;
         hermes_fs::write_atomic(&stage.path().join(RECORD), &json, 0o400).map_err(failed)?;
@@ -443,6 +446,8 @@ impl Attempt<'_> {
             message: error.reason.clone(),
             at: now(),
             count: count + 1,
+            hint: error.hint.clone(),
+            installer: error.installer.clone(),
         });
         if let Err(error) = index.save(self.store, state) {
             tracing::warn!(%error, "a failed install could not be noted");

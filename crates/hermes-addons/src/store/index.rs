@@ -11,7 +11,7 @@ use super::place::Store;
 use super::record::Record;
 use crate::catalog::Feature;
 use crate::closure::normal_name;
-use crate::error::{AddonError, Code, Result};
+use crate::error::{AddonError, Code, InstallerReport, Result};
 
 /// Where an index goes that cannot be read.
 const BAD: &str = ".hermes-addons.json.bad";
@@ -58,6 +58,11 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) at: String,
     pub(crate) count: u32,
+    #[serde(default)]
+    pub(crate) hint: Option<String>,
+    /// What the installer said.
+    #[serde(default)]
+    pub(crate) installer: Option<Box<InstallerReport>>,
 }
 
 /// The interpreter of the last install.

@@ -9,7 +9,7 @@ mod wipe;
 
 pub(crate) use environments::Generation;
 pub(crate) use index::{Failure, Index, IndexedInterpreter, StoredFeature, indexed};
-pub(crate) use names::{LEASE, LOCK, RECORD, SITE, STAGES, TRASH};
+pub(crate) use names::{LEASE, LOCK, RECORD, SHIMS, SITE, STAGES, TRASH};
 pub(crate) use place::{Store, StoreState};
 pub(crate) use record::{
     Damage, Record, RecordedInstaller, RecordedPackage, read_tree, tree_digest,

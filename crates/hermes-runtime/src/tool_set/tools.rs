@@ -22,6 +22,7 @@ use super::file_writes::FileWrites;
 use super::remembering::{memory_tool, review_tools, skill_access, skill_manage_tool};
 use super::script_environment::ScriptEnvironment;
 use super::terminal::{TerminalSetup, ToolSetRequest};
+use crate::addons::text_to_speech;
 use crate::context::Context;
 use crate::cron_setup::cron_access;
 use crate::error::Result;
@@ -114,6 +115,7 @@ impl ToolSet {
             .with(SkillsListTool(access.clone()))
             .with(SkillViewTool(access.clone()))
             .with(skill_manage_tool(context, access))
+            .with(text_to_speech(context, &setup.redactor))
             .with(CronjobTool {
                 access: cron_access(context, is_scheduled),
             })

@@ -1,9 +1,9 @@
 //! Add-ons: whether the store can be used, and what is in it.
 
-use hermes_addons::{Addons, Gate, Overview, State, VerifyMode};
+use hermes_addons::{Addons, Gate, Overview, State, VerifyMode, WorkerState};
+use hermes_runtime::addons_of;
 
 use super::row::Report;
-use crate::addon_access::addons_of;
 use crate::context::Context;
 use crate::ui::{counted, human_size};
 
@@ -101,6 +101,7 @@ fn features(overview: &Overview, report: &mut Report) {
     for row in overview.addons.iter().filter(|row| row.is_active()) {
         let name = row.feature;
         let again = format!("run: hermes addons install {name}");
+        worker(row, report);
         match row.state {
             State::Installed | State::Installing => {
                 let version = row.version.as_deref().unwrap_or_default();
@@ -122,6 +123,22 @@ fn features(overview: &Overview, report: &mut Report) {
             }
             State::Native | State::Absent | State::Blocked | State::Unsupported => {}
         }
+    }
+}
+
+/// A worker that is not started any more.
+fn worker(row: &hermes_addons::AddonRow, report: &mut Report) {
+    let failed = row.worker.as_ref();
+    let failed = failed.filter(|worker| worker.state == WorkerState::Failed);
+    if let Some(worker) = failed {
+        let name = row.feature;
+        let why = worker.last_crash.as_deref().unwrap_or_default();
+        report
+            .problem(
+                "addon_worker",
+                format!("{name} crashed {} times: {why}", worker.restarts),
+            )
+            .hint(format!("run: hermes addons restart {name}"));
     }
 }
 

@@ -12,11 +12,13 @@
 #![cfg(debug_assertions)]
 
 mod at_once;
+mod first_use;
 mod gates;
 mod hostile_installers;
 mod hostile_stores;
 mod installing;
 mod keeping;
+mod workers;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -95,10 +97,15 @@ impl Desk {
     }
 
     fn call(&self, args: &[&str]) -> ProgramCall {
-        let path = format!("{}:/usr/bin:/bin", self.home.outside("bin").display());
         let words = ["addons"].into_iter().chain(args.iter().copied());
+        self.program(&words.collect::<Vec<_>>())
+    }
+
+    /// Another command, with the same installer and interpreter.
+    fn program(&self, words: &[&str]) -> ProgramCall {
+        let path = format!("{}:/usr/bin:/bin", self.home.outside("bin").display());
         self.home
-            .hermes(words.collect::<Vec<_>>())
+            .hermes(words)
             .env("PATH", path)
             .env(
                 "HERMES_ADDON_PYTHON",

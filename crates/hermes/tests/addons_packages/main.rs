@@ -4,6 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "tests access files and start programs directly"
 )]
@@ -358,4 +359,54 @@ fn the_selftest_is_installed_from_pypi_whatever_a_project_says() {
     }
     assert_eq!(packages[0], packages[1]);
     assert_eq!(packages[0][0]["version"], "0.7.2");
+}
+
+/// A tool call of a user who has chosen speech that is made on this machine.
+fn speak(desk: &Desk, installer: Installer, text: &str) -> ProgramOutput {
+    let arguments = serde_json::json!({ "text": text }).to_string();
+    let call = desk
+        .home
+        .hermes(["tools", "call", "text_to_speech", &arguments])
+        .env("HERMES_ADDON_PYTHON", desk.packages.python());
+    let path = match installer {
+        Installer::Uv => desk.packages.python().parent().unwrap().to_owned(),
+        Installer::Pip => PathBuf::from("/nowhere"),
+    };
+    of_account(call.env("PATH", path)).run()
+}
+
+#[test]
+fn text_becomes_speech_with_a_package_that_the_first_call_installs() {
+    for installer in BOTH {
+        let desk = Desk::new();
+        desk.home.put(
+            "config.yaml",
+            "tts: {provider: espeak, espeak: {voice: de}}\naddons: {first_use_wait_seconds: 300}\n",
+        );
+        let spoken = speak(&desk, installer, "Guten Tag, wie geht es Ihnen?");
+        let result = spoken.succeeds().json();
+        let path = PathBuf::from(result["file_path"].as_str().unwrap());
+        assert!(path.starts_with(desk.home.path("cache/audio")));
+        assert!(result["seconds"].as_f64().unwrap() > 1.0, "{result}");
+        let audio = fs::read(&path).unwrap();
+        assert_eq!((&audio[..4], &audio[8..12]), (&b"RIFF"[..], &b"WAVE"[..]));
+        // Somebody speaks: the samples are far from silence.
+        let loudest = audio[44..]
+            .chunks_exact(2)
+            .map(|pair| i16::from_le_bytes([pair[0], pair[1]]).unsigned_abs());
+        assert!(loudest.max() > Some(5_000));
+        // Another language sounds different, and nothing is installed again.
+        let packages = desk.home.path("lazy-packages/@envs/tts.espeak");
+        let generations = || fs::read_dir(&packages).unwrap().count();
+        assert_eq!(generations(), 1);
+        desk.home.put(
+            "config.yaml",
+            "tts: {provider: espeak, espeak: {voice: no-such-voice}}\n",
+        );
+        let refused = speak(&desk, installer, "Hello").json();
+        assert_eq!(refused["code"], "addon_error");
+        let text = refused["error"].as_str().unwrap();
+        assert!(text.contains("there is no voice 'no-such-voice'"), "{text}");
+        assert_eq!(generations(), 1);
+    }
 }

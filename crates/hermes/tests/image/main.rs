@@ -10,6 +10,7 @@
     reason = "tests look at containers from outside"
 )]
 
+mod addons;
 mod board;
 mod boot;
 mod compose;

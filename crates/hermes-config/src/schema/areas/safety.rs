@@ -37,6 +37,25 @@ sections! {
         "install_timeout_seconds": int(300);
         /// Megabytes that all add-ons together may take.
         "max_store_mb": int(4096);
+        /// Seconds that a tool waits for the install of an add-on it needs, 0 to 300; the install goes
+        /// on without it.
+        "first_use_wait_seconds": int(45);
+        /// Seconds after a failed install in which tools do not try it again, 0 to 86400; twice as long
+        /// after each further failure, up to six hours.
+        "retry_after_seconds": int(600);
+        /// Megabytes of memory that the process of an add-on may take.
+        "worker.memory_mb": int(2048);
+        /// Seconds that the process of an add-on may take to start.
+        "worker.start_timeout_seconds": int(20);
+        /// Seconds that one call of an add-on may take.
+        "worker.call_timeout_seconds": int(60);
+        /// Seconds without a call after which the process of an add-on is ended.
+        "worker.idle_seconds": int(300);
+        /// Crashes within ten minutes after which an add-on is not started again.
+        "worker.max_restarts": int(5);
+        /// Whether the kernel keeps add-ons from reading the home and from writing outside of their
+        /// own directory: `auto` where it can, `off` never.
+        "worker.sandbox": choice(&["auto", "off"], "auto");
     }
 
     /// Which commands need approval.

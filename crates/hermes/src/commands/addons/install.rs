@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_addons::{AddonError, Addons, Feature, Gate, InstallRequest, Installed};
+use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed};
 use serde_json::json;
 
 use super::progress::Progress;
-use super::{addons, error_json};
+use super::{addons, error_json, finish};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::signal_watch::interruptible;
@@ -94,26 +94,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let failed: Vec<_> = failures.iter().map(error_json).collect();
         context.json(&json!({ "installed": installed, "failed": failed }))?;
     }
-    finish(context, failures, args.json)
-}
-
-/// All failures are told; the first decides the exit code.
-fn finish(context: &Context, failures: Vec<AddonError>, told: bool) -> Result<ExitCode> {
-    let mut failures = failures.into_iter().map(CommandError::from);
-    let Some(first) = failures.next() else {
-        return Ok(ExitCode::SUCCESS);
-    };
-    if told {
-        return Err(first.reported());
-    }
-    let mut rest = failures.peekable();
-    if rest.peek().is_none() {
-        return Err(first);
-    }
-    for error in std::iter::once(&first).chain(rest.collect::<Vec<_>>().iter()) {
-        context.printer.err(&error.report().unwrap_or_default())?;
-    }
-    Err(first.reported())
+    finish(context, failures, args.json)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn sentence(done: &Installed) -> String {

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         context.line("No add-ons are installed.")?;
         context.note("`hermes addons list --all` shows what can be installed.")?;
     } else {
-        let mut table = Table::new(&["FEATURE", "STATE", "VERSION", "SIZE", "KIND"]);
+        let mut table = Table::new(&["FEATURE", "STATE", "VERSION", "SIZE", "KIND", "WORKER"]);
         for row in rows {
             table.row(cells(row));
         }
@@ -80,11 +80,14 @@ fn cells(row: &AddonRow) -> Vec<String> {
     } else {
         human_size(row.bytes)
     };
+    let worker = row.worker.as_ref();
+    let worker = worker.map_or("-", |worker| worker.state.name());
     vec![
         row.feature.to_owned(),
         row.state.name().to_owned(),
         row.version.clone().unwrap_or_else(|| "-".to_owned()),
         size,
         row.kind.to_owned(),
+        worker.to_owned(),
     ]
 }

@@ -1,22 +1,25 @@
 //! `hermes addons`: optional backends in environments of their own.
 
+mod call;
 mod check;
 mod gc;
 mod install;
 mod list;
+mod logs;
 mod progress;
 mod python;
 mod remove;
+mod restart;
 mod show;
 mod verify;
 
 use std::process::ExitCode;
 
 use hermes_addons::{AddonError, Addons};
+use hermes_runtime::addons_of;
 use serde_json::{Value, json};
 
 use super::exit;
-use crate::addon_access::addons_of;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -36,6 +39,12 @@ verbs! { Context;
     Gc(gc::Args) => gc::run,
     /// Check the store, the interpreter and what is installed
     Doctor(check::Args) => check::run,
+    /// Ask the process of an installed feature for something, once
+    Call(call::Args) => call::run,
+    /// End the processes of a feature and forget that they crashed
+    Restart(restart::Args) => restart::run,
+    /// Show what the processes of a feature printed
+    Logs(logs::Args) => logs::run,
     /// Run a script with the interpreter and the packages of a feature
     Python(python::Args) => python::run,
 }
@@ -88,4 +97,23 @@ fn succeeded<T>(context: &Context, result: hermes_addons::Result<T>, as_json: bo
         Ok(value) => Ok(value),
         Err(error) => Err(failed(context, error, as_json)?),
     }
+}
+
+/// All failures are told; the first decides the exit code.
+fn finish(context: &Context, failures: Vec<AddonError>, told: bool) -> Result<()> {
+    let mut failures = failures.into_iter().map(CommandError::from);
+    let Some(first) = failures.next() else {
+        return Ok(());
+    };
+    if told {
+        return Err(first.reported());
+    }
+    let mut rest = failures.peekable();
+    if rest.peek().is_none() {
+        return Err(first);
+    }
+    for error in std::iter::once(&first).chain(rest.collect::<Vec<_>>().iter()) {
+        context.printer.err(&error.report().unwrap_or_default())?;
+    }
+    Err(first.reported())
 }

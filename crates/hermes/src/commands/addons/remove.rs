@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{addons, error_json};
+use super::{addons, error_json, finish};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::ui::human_size;
 
 #[derive(Debug, clap::Args)]
@@ -43,9 +43,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let failed: Vec<_> = failures.iter().map(error_json).collect();
         context.json(&json!({ "removed": removed, "failed": failed }))?;
     }
-    let Some(first) = failures.into_iter().next() else {
-        return Ok(());
-    };
-    let error = CommandError::from(first);
-    Err(if args.json { error.reported() } else { error })
+    finish(context, failures, args.json)
 }
