@@ -43,6 +43,8 @@ const SECURITY: &[&str] = &[
     "terminal.credential_files",
     "terminal.sudo_password",
     "kanban.workspace_roots",
+    // The way back from what an agent did.
+    "checkpoints",
     // Programs that run later, and tools that are at hand.
     "hooks",
     "hooks_auto_accept",
@@ -153,6 +155,7 @@ mod tests {
             "mcp_servers.x.command",
             "delegation.subagent_auto_approve",
             "delegation.base_url",
+            "checkpoints.retention_days",
             "model.base_url",
             "HERMES_YOLO_MODE",
         ] {
