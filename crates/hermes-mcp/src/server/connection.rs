@@ -1,6 +1,6 @@
 //! A connection that calls share. Its keeper owns what is behind it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ pub(super) struct Connection {
     /// Asks the keeper to close.
     pub(super) closing: Notify,
     pub(super) is_closed: watch::Sender<bool>,
+    /// Whether no further request is made on it: it is about to be closed.
+    is_retired: AtomicBool,
     last_used: Mutex<Instant>,
     in_flight: AtomicUsize,
 }
@@ -30,13 +32,19 @@ impl Connection {
             opened: now,
             closing: Notify::new(),
             is_closed: watch::Sender::new(false),
+            is_retired: AtomicBool::new(false),
             last_used: Mutex::new(now),
             in_flight: AtomicUsize::new(0),
         })
     }
 
     pub(super) fn is_open(&self) -> bool {
-        !*self.is_closed.borrow() && !self.peer.is_transport_closed()
+        !self.is_retired.load(Ordering::Relaxed) && !self.peer.is_transport_closed()
+    }
+
+    /// Lets the next call make a connection of its own.
+    pub(super) fn retire(&self) {
+        self.is_retired.store(true, Ordering::Relaxed);
     }
 
     /// Notes a request for as long as the answer lives.

@@ -59,6 +59,8 @@ pub(super) async fn keep(
             }
         }
     };
+    // Before anything is waited for, so that no call is made on what is being closed.
+    connection.retire();
     if !has_ended {
         stop.cancel();
         // A transport that does not end is left behind with its task.

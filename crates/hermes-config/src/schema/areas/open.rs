@@ -15,8 +15,8 @@ pub(super) static SECTIONS: &[Section] = &[
     section(
         "auxiliary",
         "Models for side tasks, by task (compression, title_generation, triage_specifier, \
-     kanban_decomposer, goal_judge, approval, vision, profile_describer): provider, model, base_url, api_key, \
-     timeout, extra_body, reasoning_effort; also `title_generation.enabled`, `title_generation.language` and \
+     kanban_decomposer, goal_judge, approval, vision, profile_describer, mcp, background_review): provider, model, \
+     base_url, api_key, timeout, extra_body, reasoning_effort; also `title_generation.enabled`, `title_generation.language` and \
      `goal_judge.max_tokens`; transient_retries for all of them.",
     ),
     section("curator", "Upkeep of skills."),
