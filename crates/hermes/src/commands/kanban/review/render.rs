@@ -87,7 +87,10 @@ pub(in super::super) fn file_text(context: &Context, file: &DiffFile, most: usiz
                 LineKind::Context => (" ", None),
             };
             let code = format!("{sign}{text}");
-            let code = style.map_or(code.clone(), |style| context.printer.paint(style, &code));
+            let code = match style {
+                Some(style) => context.printer.paint(style, &code),
+                None => code,
+            };
             out.push_str(&format!(
                 "{:>5} {:>5} {code}\n",
                 number(line.old),
