@@ -14,6 +14,7 @@ use serde::{Serialize, Serializer};
 pub struct RepoPath(Vec<u8>);
 
 impl RepoPath {
+    /// The path with these bytes.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
@@ -27,10 +28,12 @@ impl RepoPath {
         }
     }
 
+    /// The path.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
+    /// The bytes of the path.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

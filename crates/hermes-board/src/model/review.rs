@@ -127,6 +127,7 @@ pub struct ReviewComment {
 }
 
 impl ReviewComment {
+    /// Whether nobody has resolved it.
     pub fn is_open(&self) -> bool {
         self.resolved_at.is_none()
     }

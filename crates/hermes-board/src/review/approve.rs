@@ -173,7 +173,9 @@ fn may_approve(task: &Task) -> Result<bool> {
             action: "approve",
             lock: task.claim_lock.clone(),
         }),
-        _ => Err(Error::not_allowed(&task.id, "approve", task.status_word())),
+        Status::Triage | Status::Todo | Status::Scheduled | Status::Archived | Status::Unknown => {
+            Err(Error::not_allowed(&task.id, "approve", task.status_word()))
+        }
     }
 }
 

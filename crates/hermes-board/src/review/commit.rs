@@ -12,7 +12,7 @@ const TITLE: usize = 100;
 
 impl ReviewedWork {
     /// What is not committed, as `git status` prints it.
-    fn uncommitted(&self) -> Result<Vec<String>> {
+    fn uncommitted(&self) -> Result<Vec<Vec<u8>>> {
         let words = [
             "status",
             "--porcelain",
@@ -26,25 +26,27 @@ impl ReviewedWork {
         let entries = status
             .split(|byte| *byte == 0)
             .filter(|entry| !entry.is_empty());
-        Ok(entries
-            .map(|entry| String::from_utf8_lossy(entry).into_owned())
-            .collect())
+        Ok(entries.map(<[u8]>::to_vec).collect())
     }
 
     /// Refuses what is not committed and cannot be committed as it was reviewed.
     pub(super) fn nothing_uncommittable(&self, action: &'static str) -> Result<()> {
         let entries = self.uncommitted()?;
-        let name = |entry: &str| crate::shown(entry.get(3..).unwrap_or_default(), 200);
-        let is_conflict = |entry: &&String| {
+        // Two letters and a blank come before the name.
+        let name = |entry: &[u8]| {
+            let name = String::from_utf8_lossy(entry.get(3..).unwrap_or_default());
+            crate::shown(&name, 200)
+        };
+        let is_conflict = |entry: &&Vec<u8>| {
             let state = entry.get(..2).unwrap_or_default();
-            state.contains('U') || state == "AA" || state == "DD"
+            state.contains(&b'U') || state == b"AA" || state == b"DD"
         };
         let hint = format!("look at it in {}", self.top.display());
         if let Some(entry) = entries.iter().find(is_conflict) {
             let problem = format!("{} has conflicts that are not resolved", name(entry));
             return Err(self.cannot(action, problem, hint));
         }
-        if let Some(entry) = entries.iter().find(|entry| entry.ends_with('/')) {
+        if let Some(entry) = entries.iter().find(|entry| entry.ends_with(b"/")) {
             let problem = format!("{} is a repository of its own", name(entry));
             return Err(self.cannot(action, problem, hint));
         }
@@ -56,7 +58,7 @@ impl ReviewedWork {
         if self.git.run(&self.top, ask).is_ok() {
             let mut paths = Vec::new();
             for entry in &entries {
-                paths.extend_from_slice(entry.get(3..).unwrap_or_default().as_bytes());
+                paths.extend_from_slice(entry.get(3..).unwrap_or_default());
                 paths.push(0);
             }
             let words = ["check-attr", "-z", "--stdin", "filter"];

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hermes_fs::{Directory, Staging};
-use hermes_proc::{Git, GitError, GitLimits, GitOutput, GitPlace, GitStore};
+use hermes_proc::{Git, GitLimits, GitOutput, GitPlace, GitStore};
 use sha2::{Digest, Sha256};
 
 use crate::boards::Board;
 use crate::dispatch::WorkerSetup;
 use crate::dispatch::local::helper_git;
-use crate::model::{DiffSide, RepoPath, Review, Task, WorkBase, WorkspaceKind};
+use crate::model::{DiffSide, RepoPath, Review, Task, WorkspaceKind};
 use crate::review::diff::{Change, Diff, DiffBase, DiffFile, OmittedFile, Origin};
 use crate::review::parse;
 use crate::review::place;

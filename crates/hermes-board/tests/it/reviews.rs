@@ -110,7 +110,7 @@ fn base_of_the_first_attempt_is_kept() {
         };
         let recorded = board.record_workspace(&id, run, &workspace).unwrap();
         assert_eq!(recorded, Applied::Yes);
-        board
+        let _applied = board
             .reclaim(
                 &id,
                 Some("host:1"),

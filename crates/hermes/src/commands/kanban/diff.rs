@@ -4,15 +4,11 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write as _};
 
 use hermes_board::model::{RepoPath, TaskId};
-use hermes_board::review::{Diff, DiffBase, OmittedFile, Origin};
 
-use super::review::{Reviewed, file_text, stat_text};
+use super::review::{Reviewed, base_text, file_text, name_omitted, stat_text};
 use super::session::{Kanban, refusal};
 use crate::error::Result;
-use crate::ui::{counted, one_line};
-
-/// Files that are named as left out.
-const NAMED: usize = 20;
+use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -72,48 +68,4 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     out.flush()?;
     drop(out);
     name_omitted(kanban, &patch.omitted)
-}
-
-/// What the work is compared with, in a sentence.
-pub(super) fn base_text(base: &DiffBase) -> String {
-    let commit: String = base.commit.chars().take(12).collect();
-    let branch = base.branch.as_deref().map(|branch| one_line(branch, 100));
-    let of = branch
-        .map(|branch| format!(" ({branch})"))
-        .unwrap_or_default();
-    match base.origin {
-        Origin::Recorded => format!("against {commit}{of}, where the work began"),
-        Origin::MergeBase => format!("against {commit}{of}, where the branches part"),
-        Origin::Head => {
-            format!("against {commit}, which is checked out: only what is not committed")
-        }
-        Origin::Nothing => "against nothing: every file is new".to_owned(),
-    }
-}
-
-/// Names files that changed and are not shown.
-pub(super) fn name_omitted(kanban: &Kanban<'_>, omitted: &[OmittedFile]) -> Result<()> {
-    for file in omitted.iter().take(NAMED) {
-        kanban.warn(format!(
-            "not shown: {} ({})",
-            one_line(&file.path.to_string(), 200),
-            one_line(&file.reason, 200)
-        ))?;
-    }
-    let more = omitted.len().saturating_sub(NAMED);
-    if more > 0 {
-        kanban.warn(format!("not shown: {}", counted(more, "more file")))?;
-    }
-    Ok(())
-}
-
-/// `3 files changed, 10 lines added, 2 removed`.
-pub(super) fn totals(diff: &Diff) -> String {
-    let added: usize = diff.files.iter().map(|file| file.additions).sum();
-    let removed: usize = diff.files.iter().map(|file| file.deletions).sum();
-    format!(
-        "{} changed, {} added, {removed} removed",
-        counted(diff.files.len(), "file"),
-        counted(added, "line")
-    )
 }

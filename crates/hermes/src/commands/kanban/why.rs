@@ -62,15 +62,17 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             "assignee": task.assignee,
             "starts": verdicts.iter().any(starts),
             "sandbox": task.sandbox,
-            "review": {
-                "open": review.open().count(),
-                "outdated": review.open().filter(|comment| comment.outdated).count(),
-                "approval": review.approval,
-            },
             "verdicts": rows.collect::<Vec<_>>(),
         });
         if let Some(place) = place {
             answer["checks_run"] = json!(place.word);
+        }
+        if !review.comments.is_empty() || review.approval.is_some() {
+            answer["review"] = json!({
+                "open": review.open().count(),
+                "outdated": review.open().filter(|comment| comment.outdated).count(),
+                "approval": review.approval,
+            });
         }
         return kanban.json(&answer);
     }

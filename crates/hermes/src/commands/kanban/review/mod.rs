@@ -13,13 +13,14 @@ use hermes_board::review::{ReviewedWork, chosen_action, locate};
 use hermes_runtime::worker_setup;
 use serde_json::json;
 
-use super::diff::{base_text, name_omitted};
 use super::session::{BoardSession, Kanban, usage};
 use crate::commands::exit;
 use crate::error::Result;
 use crate::ui::{can_ask, counted, one_line};
 
-pub(super) use render::{action_text, comment_text, file_text, review_line, stat_text};
+pub(super) use render::{
+    action_text, base_text, comment_text, file_text, name_omitted, review_line, stat_text,
+};
 pub(super) use verdict::parse_action;
 
 #[derive(Debug, clap::Args)]

@@ -2,16 +2,18 @@
 //! steer a terminal.
 
 use hermes_board::model::{OnApprove, Review, ReviewComment};
-use hermes_board::review::{Change, Diff, DiffFile, LineKind};
+use hermes_board::review::{Change, Diff, DiffBase, DiffFile, LineKind, OmittedFile, Origin};
 
-use super::super::diff::totals;
 use crate::context::Context;
+use crate::error::Result;
 use crate::ui::{Style, counted, one_line, visible};
 
 /// Characters of a path on a line.
 const PATH: usize = 300;
 /// Characters of a line of code.
 const CODE: usize = 1000;
+/// Files that are named as left out.
+const NAMED: usize = 20;
 /// Lines of code that are quoted with a comment.
 const QUOTED: usize = 8;
 
@@ -87,7 +89,10 @@ pub(in super::super) fn file_text(context: &Context, file: &DiffFile, most: usiz
                 LineKind::Context => (" ", None),
             };
             let code = format!("{sign}{text}");
-            let code = style.map_or(code.clone(), |style| context.printer.paint(style, &code));
+            let code = match style {
+                Some(style) => context.printer.paint(style, &code),
+                None => code,
+            };
             out.push_str(&format!(
                 "{:>5} {:>5} {code}\n",
                 number(line.old),
@@ -145,10 +150,11 @@ pub(in super::super) fn comment_text(context: &Context, comment: &ReviewComment)
 }
 
 fn indented(text: &str) -> String {
-    let lines = text.trim_end().lines();
-    lines
-        .map(|line| format!("    {}\n", visible(line)))
-        .collect()
+    let mut out = String::new();
+    for line in text.trim_end().lines() {
+        out.push_str(&format!("    {}\n", visible(line)));
+    }
+    out
 }
 
 /// What happens to the work when it is approved.
@@ -200,4 +206,48 @@ pub(in super::super) fn review_line(context: &Context, review: &Review) -> Optio
         ));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What the work is compared with, in a sentence.
+pub(in super::super) fn base_text(base: &DiffBase) -> String {
+    let commit: String = base.commit.chars().take(12).collect();
+    let branch = base.branch.as_deref().map(|branch| one_line(branch, 100));
+    let of = branch
+        .map(|branch| format!(" ({branch})"))
+        .unwrap_or_default();
+    match base.origin {
+        Origin::Recorded => format!("against {commit}{of}, where the work began"),
+        Origin::MergeBase => format!("against {commit}{of}, where the branches part"),
+        Origin::Head => {
+            format!("against {commit}, which is checked out: only what is not committed")
+        }
+        Origin::Nothing => "against nothing: every file is new".to_owned(),
+    }
+}
+
+/// Names files that changed and are not shown.
+pub(in super::super) fn name_omitted(context: &Context, omitted: &[OmittedFile]) -> Result<()> {
+    for file in omitted.iter().take(NAMED) {
+        context.warn(format!(
+            "not shown: {} ({})",
+            one_line(&file.path.to_string(), 200),
+            one_line(&file.reason, 200)
+        ))?;
+    }
+    let more = omitted.len().saturating_sub(NAMED);
+    if more > 0 {
+        context.warn(format!("not shown: {}", counted(more, "more file")))?;
+    }
+    Ok(())
+}
+
+/// `3 files changed, 10 lines added, 2 removed`.
+pub(super) fn totals(diff: &Diff) -> String {
+    let added: usize = diff.files.iter().map(|file| file.additions).sum();
+    let removed: usize = diff.files.iter().map(|file| file.deletions).sum();
+    format!(
+        "{} changed, {} added, {removed} removed",
+        counted(diff.files.len(), "file"),
+        counted(added, "line")
+    )
 }

@@ -3,11 +3,11 @@
 use hermes_board::model::{DiffSide, OnApprove};
 use hermes_board::review::{self, CommentRequest, Diff, DiffFile};
 
-use super::super::diff::{base_text, name_omitted, totals};
 use super::super::session::{BoardSession, Kanban};
 use super::comments::line_range;
+use super::render::totals;
 use super::verdict::{Wanted, approve_card, report, send_back};
-use super::{Reviewed, action_text, comment_text, file_text};
+use super::{Reviewed, action_text, base_text, comment_text, file_text, name_omitted};
 use crate::error::Result;
 use crate::ui::{ask_line, confirm, one_line};
 
