@@ -8,7 +8,7 @@ use crate::configured;
 
 /// More address space than this is never asked for; the program itself has the greater part of it,
 /// and what is in memory is less.
-const MEGABYTES: u64 = 96;
+const MEGABYTES: u64 = 128;
 
 /// `get` goes on with the default and warns; everything that writes refuses with `message`.
 #[track_caller]
