@@ -58,7 +58,8 @@ pub fn chosen_action(store: &SqliteBoard, review: &Review) -> OnApprove {
 }
 
 /// Approves the work of a card: runs its checks if it is not done, merges or pushes, and makes it
-/// done. What is refused leaves the card as it was.
+/// done. What is refused leaves the card as it was; what was not committed may be committed on its own
+/// branch by then.
 pub fn approve(
     store: &mut SqliteBoard,
     id: &TaskId,
@@ -82,19 +83,16 @@ pub fn approve(
             setup.workers,
         )?)
     };
+    let mut tip = None;
     if let Some(work) = &work {
         must_be_reviewed(work, request.reviewed)?;
-        work.may_land(&action)?;
+        tip = work.prepare(&action)?;
     }
     let at = store.now();
     let outcome = RefCell::new(None);
     let land = || -> Result<Approval> {
         let landed = match &work {
-            Some(work) => {
-                // Checks may have taken their time.
-                must_be_reviewed(work, request.reviewed)?;
-                work.land(&action)?
-            }
+            Some(work) => work.land(&action, tip.as_deref())?,
             None => Landed::Kept,
         };
         let approval = approval(request.by, at, &landed);

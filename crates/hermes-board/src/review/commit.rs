@@ -30,7 +30,7 @@ impl ReviewedWork {
     }
 
     /// Refuses what is not committed and cannot be committed as it was reviewed.
-    pub(super) fn nothing_uncommittable(&self, action: &'static str) -> Result<()> {
+    fn nothing_uncommittable(&self, action: &'static str) -> Result<()> {
         let entries = self.uncommitted()?;
         // Two letters and a blank come before the name.
         let name = |entry: &[u8]| {

@@ -54,37 +54,44 @@ struct CheckedOut {
 }
 
 impl ReviewedWork {
-    /// Refuses what could not be merged or pushed, as far as that shows without doing it.
-    pub(super) fn may_land(&self, action: &OnApprove) -> Result<()> {
+    /// Commits what is not committed, on the card's own branch, and refuses what could not be merged or
+    /// pushed, as far as that shows without doing it. Gives the commit to merge or push.
+    pub(super) fn prepare(&self, action: &OnApprove) -> Result<Option<String>> {
         match action {
-            OnApprove::Keep => Ok(()),
+            OnApprove::Keep => Ok(None),
             OnApprove::Merge => {
                 self.own_branch("merged")?;
                 let target = self.target()?;
-                let checked_out = self.checked_out()?;
-                self.must_be_clean(&target, &checked_out)?;
-                self.nothing_uncommittable("merged")?;
-                let (onto, tip) = (self.tip(&target)?, self.known_head("merged")?);
-                // What is not committed yet may add conflicts; what conflicts already is told now.
+                self.must_be_clean(&target, &self.checked_out()?)?;
+                let (onto, tip) = (self.tip(&target)?, self.commit_rest("merged")?);
                 if !self.leads_to(&tip, &onto)? && !self.leads_to(&onto, &tip)? {
                     self.merged_tree(&target, &onto, &tip)?;
                 }
-                Ok(())
+                Ok(Some(tip))
             }
             OnApprove::Push(remote) => {
                 self.own_branch("pushed")?;
-                self.nothing_uncommittable("pushed")?;
-                self.remote(remote.as_deref()).map(drop)
+                self.remote(remote.as_deref())?;
+                self.commit_rest("pushed").map(Some)
             }
         }
     }
 
-    /// Merges or pushes the work.
-    pub(super) fn land(&self, action: &OnApprove) -> Result<Landed> {
+    /// Merges or pushes a commit that was prepared. What came into being since, such as what checks
+    /// leave behind, is not part of it.
+    pub(super) fn land(&self, action: &OnApprove, tip: Option<&str>) -> Result<Landed> {
+        let Some(tip) = tip else {
+            return Ok(Landed::Kept);
+        };
+        let own = self.branch.as_deref().unwrap_or_default();
+        if self.commit(&format!("refs/heads/{own}"))?.as_deref() != Some(tip) {
+            let id = self.task.id.clone();
+            return Err(ReviewError::ChangedSince { id }.into());
+        }
         match action {
             OnApprove::Keep => Ok(Landed::Kept),
-            OnApprove::Merge => self.merge(),
-            OnApprove::Push(remote) => self.push(remote.as_deref()),
+            OnApprove::Merge => self.merge(tip),
+            OnApprove::Push(remote) => self.push(remote.as_deref(), tip),
         }
     }
 
@@ -275,37 +282,27 @@ impl ReviewedWork {
         ))
     }
 
-    fn merge(&self) -> Result<Landed> {
+    fn merge(&self, tip: &str) -> Result<Landed> {
         let target = self.target()?;
         let checked_out = self.checked_out()?;
         self.must_be_clean(&target, &checked_out)?;
-        let tip = self.commit_rest("merged")?;
         let onto = self.tip(&target)?;
-        if self.leads_to(&tip, &onto)? {
+        if self.leads_to(tip, &onto)? {
             return Ok(Landed::Merged {
                 branch: target,
-                commit: tip,
+                commit: tip.to_owned(),
                 fast_forward: true,
                 already: true,
             });
         }
-        let fast_forward = self.leads_to(&onto, &tip)?;
+        let fast_forward = self.leads_to(&onto, tip)?;
         let commit = if fast_forward {
-            tip
+            tip.to_owned()
         } else {
-            let tree = self.merged_tree(&target, &onto, &tip)?;
+            let tree = self.merged_tree(&target, &onto, tip)?;
             let own = self.branch.as_deref().unwrap_or_default();
             let message = self.message(&format!("Merge branch '{}': ", crate::shown(own, 100)));
-            let words = [
-                "commit-tree",
-                &tree,
-                "-p",
-                &onto,
-                "-p",
-                &tip,
-                "-m",
-                &message,
-            ];
+            let words = ["commit-tree", &tree, "-p", &onto, "-p", tip, "-m", &message];
             let made = self.author(&self.git).run(&self.top, words);
             made.map_err(ReviewError::from)?
         };

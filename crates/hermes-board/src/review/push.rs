@@ -48,9 +48,8 @@ impl ReviewedWork {
         }
     }
 
-    pub(super) fn push(&self, named: Option<&str>) -> Result<Landed> {
+    pub(super) fn push(&self, named: Option<&str>, commit: &str) -> Result<Landed> {
         let remote = self.remote(named)?;
-        let commit = self.commit_rest("pushed")?;
         let branch = self.own_branch("pushed")?.to_owned();
         let reference = format!("{commit}:refs/heads/{branch}");
         let words = [
@@ -77,7 +76,7 @@ impl ReviewedWork {
             Ok(_) => Ok(Landed::Pushed {
                 remote,
                 branch,
-                commit,
+                commit: commit.to_owned(),
             }),
             Err(GitError::Refused { message, .. }) => Err(self.cannot(
                 "pushed",

@@ -198,9 +198,10 @@ pub(crate) const TABLES: &[Table] = &[
             request TEXT NOT NULL,
             started_at INTEGER NOT NULL,
             ended_at INTEGER,
+            status_before TEXT,
             CHECK ((state = 'pending') = (ended_at IS NULL))
         )",
-        late: &[],
+        late: &[("status_before", "status_before TEXT")],
     },
     Table {
         name: "task_check_results",

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::model::{
     Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, NewCheck, Outcome, RunId,
-    Status, TaskId, WorkerIdentity, object,
+    Status, Task, TaskId, WorkerIdentity, object,
 };
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
@@ -103,7 +103,8 @@ impl Transaction<'_> {
         completion: &Completion,
         start: &CheckStart<'_>,
     ) -> Result<Result<ChecksBegun>> {
-        let run = self.may_complete(id, completion)?.current_run_id;
+        let task = self.may_complete(id, completion)?;
+        let run = task.current_run_id;
         let checks = self.checks(id)?;
         if checks.is_empty() {
             return Err(Error::BadRequest(format!("{id} has no checks")));
@@ -116,7 +117,7 @@ impl Transaction<'_> {
             Some(run) => run,
             None => self.claim_for_checks(id, start)?,
         };
-        let session = self.open_session(id, run, completion, &start.checker)?;
+        let session = self.open_session(&task, run, completion, &start.checker)?;
         self.append(
             id,
             Some(run),
@@ -205,9 +206,13 @@ impl Transaction<'_> {
             && state.lock.as_deref() == Some(session.checker.lock.as_str());
         if ours {
             self.free_claim(id)?;
+            // A card that waits for a person does so again.
             self.execute(
-                "UPDATE tasks SET status = 'ready' WHERE id = ?1",
-                [id.as_str()],
+                "UPDATE tasks SET status = COALESCE(
+                     (SELECT status_before FROM task_check_sessions WHERE id = ?2
+                          AND status_before IN ('blocked', 'review')), 'ready')
+                 WHERE id = ?1",
+                params![id.as_str(), number],
             )?;
             let ending = Ending::new(
                 Outcome::Reclaimed,
@@ -325,16 +330,17 @@ impl Transaction<'_> {
 
     fn open_session(
         &self,
-        id: &TaskId,
+        before: &Task,
         run: RunId,
         completion: &Completion,
         checker: &Checker,
     ) -> Result<CheckSession> {
+        let id = &before.id;
         let identity = checker.identity.as_ref();
         let number = self.insert(
             "INSERT INTO task_check_sessions (task_id, run_id, state, checker, checker_pid,
-                 checker_start, checker_boot, request, started_at)
-             VALUES (?1, ?2, 'pending', ?3, ?4, ?5, ?6, ?7, ?8)",
+                 checker_start, checker_boot, request, started_at, status_before)
+             VALUES (?1, ?2, 'pending', ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 id.as_str(),
                 run.0,
@@ -343,7 +349,8 @@ impl Transaction<'_> {
                 identity.and_then(|identity| i64::try_from(identity.start).ok()),
                 identity.map(|identity| identity.boot_id.as_str()),
                 json!(completion).to_string(),
-                self.now
+                self.now,
+                before.status_word()
             ],
         )?;
         Ok(CheckSession {

@@ -194,7 +194,7 @@ fn checks_pass_before_anything_is_merged() {
         "--on-approve",
         "merge",
         "--check",
-        "grep -q zwei poem.txt && test -e passed",
+        "grep -q zwei poem.txt && test -e passed && touch left-over",
     ];
     let (id, tree) = finished(&project, &flags);
     let before = git(&project.repository, &["rev-parse", "main"]);
@@ -213,6 +213,20 @@ fn checks_pass_before_anything_is_merged() {
         ));
     assert_eq!(desk.status(&id), "done");
     assert!(project.repository.join("passed").exists());
+    // What the check left behind is nobody's work.
+    assert!(tree.join("left-over").exists());
+    assert!(!project.repository.join("left-over").exists());
+
+    // A branch that does not take it after all leaves the card with its reviewer.
+    let (id, tree) = finished(&project, &["--on-approve", "merge", "--check", "true"]);
+    fs::write(tree.join("fresh.txt"), "fresh\n").unwrap();
+    fs::write(project.repository.join("fresh.txt"), "mine\n").unwrap();
+    run(&["review", "approve", &id])
+        .exits(1)
+        .prints("")
+        .says_part(&format!("{id}: running 1 acceptance check\n"))
+        .says_part("cannot be merged: git does not move 'main': ");
+    assert_eq!(desk.status(&id), "blocked");
 }
 
 #[test]
@@ -320,15 +334,16 @@ fn merge_drivers_and_filters_of_a_repository_do_not_run() {
     fs::remove_file(attributes.join("attributes")).unwrap();
 
     // A file that git would change on its way into a commit is not committed as it lies there.
+    fs::write(tree.join("raw.txt"), "raw\n").unwrap();
     git(
         &project.repository,
         &["config", "filter.evil.clean", program],
     );
-    fs::write(tree.join(".gitattributes"), "note.txt filter=evil\n").unwrap();
+    fs::write(tree.join(".gitattributes"), "raw.txt filter=evil\n").unwrap();
     desk.kanban(&["review", "approve", &id])
         .exits(1)
         .prints("")
-        .says_part("note.txt is not committed and has a filter, which is not run");
+        .says_part("raw.txt is not committed and has a filter, which is not run");
     assert_eq!(fs::read_to_string(&seen).unwrap_or_default(), "");
     fs::remove_file(tree.join(".gitattributes")).unwrap();
     desk.kanban(&["review", "approve", &id]).succeeds();
