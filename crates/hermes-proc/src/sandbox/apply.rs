@@ -50,6 +50,9 @@ impl Sandbox {
             {
                 return errno();
             }
+            if libc::setns(namespaces.ipc.as_raw_fd(), libc::CLONE_NEWIPC) < 0 {
+                return errno();
+            }
             if libc::setns(namespaces.mount.as_raw_fd(), libc::CLONE_NEWNS) < 0 {
                 return errno();
             }

@@ -77,6 +77,16 @@ impl Enforcement {
             gap(
                 "git",
                 "hooks and settings of a git repository in the workspace can be changed",
+                reason.clone(),
+            );
+            gap(
+                "terminals",
+                "other terminals of the same user can be written to and read",
+                reason.clone(),
+            );
+            gap(
+                "ipc",
+                "memory and semaphores that others share by number (System V) can be used",
                 reason,
             );
         }
@@ -141,7 +151,10 @@ mod tests {
     fn gaps_follow_from_what_the_kernel_lacks() {
         assert!(ids(7, None).is_empty());
         assert_eq!(ids(5, None), ["signals", "abstract-sockets"]);
-        assert_eq!(ids(7, Some("x")), ["sockets", "attributes", "git"]);
+        assert_eq!(
+            ids(7, Some("x")),
+            ["sockets", "attributes", "git", "terminals", "ipc"]
+        );
         assert!(ids(2, Some("x")).contains(&"truncate"));
         assert!(ids(0, None).contains(&"replaced-files"));
     }

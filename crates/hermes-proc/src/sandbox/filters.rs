@@ -192,7 +192,12 @@ fn denied() -> Result<Rules, seccompiler::BackendError> {
     let carrier = u64::from(CARRIER);
     deny(libc::SYS_setrlimit, vec![when(0, Eq, carrier)?])?;
     let is_set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, Ne, 0)?;
-    deny(libc::SYS_prlimit64, vec![when(1, Eq, carrier)?, is_set])?;
+    deny(
+        libc::SYS_prlimit64,
+        vec![when(1, Eq, carrier)?, is_set.clone()],
+    )?;
+    // Limits of other processes: one without descriptors or time is as good as dead.
+    deny(libc::SYS_prlimit64, vec![when(0, Ne, 0)?, is_set])?;
     let families = [
         libc::AF_UNIX,
         libc::AF_INET,

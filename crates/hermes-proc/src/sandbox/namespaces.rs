@@ -1,5 +1,5 @@
 //! The mount namespace of a sandbox: everything read-only but what may be written, hidden places
-//! covered.
+//! covered, no terminal but its own; and one for what processes share by number (System V).
 //!
 //! It is built once, by a child that makes the mounts, hands over descriptors that keep them alive,
 //! and ends; every command of the sandbox then only enters it. An ordinary user gets a user namespace
@@ -29,6 +29,8 @@ pub(super) struct Namespaces {
     /// For ordinary users.
     pub(super) user: Option<OwnedFd>,
     pub(super) mount: OwnedFd,
+    /// Memory, semaphores and queues that are shared by number.
+    pub(super) ipc: OwnedFd,
     /// Directories that exist only in there and may be written.
     pub(super) own_directories: Vec<OwnedFd>,
 }
@@ -63,6 +65,8 @@ type RawSlot = std::cell::Cell<c_int>;
 const HIDING_DIRECTORY: &CStr = c"/dev/shm/d";
 const HIDING_FILE: &CStr = c"/dev/shm/f";
 const SHARED: &CStr = c"/dev/shm";
+/// Terminals.
+const TERMINALS: &CStr = c"/dev/pts";
 
 impl Namespaces {
     /// Builds them. The error is why this machine has none to give.
@@ -111,12 +115,12 @@ impl Namespaces {
             let what = what.copied().unwrap_or("mounting");
             return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
         }
+        let next = || received(child, RecvFlags::empty());
         Ok(Self {
-            mount: received(child, RecvFlags::empty())?,
-            own_directories: vec![received(child, RecvFlags::empty())?],
-            user: in_user_namespace
-                .then(|| received(child, RecvFlags::empty()))
-                .transpose()?,
+            mount: next()?,
+            ipc: next()?,
+            own_directories: vec![next()?, next()?],
+            user: in_user_namespace.then(next).transpose()?,
         })
     }
 }
@@ -267,6 +271,7 @@ const STAGES: &[&str] = &[
     "protecting an entry",
     "hiding an entry",
     "mounting memory",
+    "mounting terminals",
 ];
 
 /// The stage, and the error of the system.
@@ -345,10 +350,12 @@ impl Build {
         let flags = libc::O_RDONLY | libc::O_CLOEXEC;
         let opened = [
             (c"/proc/self/ns/mnt", flags),
+            (c"/proc/self/ns/ipc", flags),
             (SHARED, libc::O_PATH | libc::O_CLOEXEC),
+            (TERMINALS, libc::O_PATH | libc::O_CLOEXEC),
             (c"/proc/self/ns/user", flags),
         ];
-        let opened = opened.get(..if self.in_user_namespace { 3 } else { 2 });
+        let opened = opened.get(..if self.in_user_namespace { 5 } else { 4 });
         // SAFETY: system calls on texts and on memory of this function. What cannot be opened is not
         // sent, and its absence is what the other side reports.
         unsafe {
@@ -377,7 +384,7 @@ impl Build {
             }
             // A child of a terminal's group must not be stopped or ended by its keys half-way.
             libc::setsid();
-            let mut namespaces = libc::CLONE_NEWNS;
+            let mut namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
             if self.in_user_namespace {
                 namespaces |= libc::CLONE_NEWUSER;
             }
@@ -411,7 +418,24 @@ impl Build {
             for step in &self.steps {
                 step.mount()?;
             }
+            Self::mount_terminals()?;
             Self::mount_memory(c"mode=1777,size=50%")
+        }
+    }
+
+    /// Terminals of its own: in others of the same user somebody may be typing. A terminal that a
+    /// command is given stays its own, though it has no name in here.
+    #[expect(unsafe_code, reason = "system calls without a safe interface")]
+    unsafe fn mount_terminals() -> Result<(), Failed> {
+        let name = c"devpts".as_ptr();
+        let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
+        let options = c"newinstance,ptmxmode=0666,mode=0620".as_ptr().cast();
+        // SAFETY: a system call on texts.
+        let mounted = unsafe { libc::mount(name, TERMINALS.as_ptr(), name, flags, options) };
+        match check(9, mounted.into()) {
+            // A machine without terminals has none to hide.
+            Err((_, libc::ENOENT | libc::ENODEV)) => Ok(()),
+            result => result,
         }
     }
 

@@ -298,9 +298,10 @@ fn repository_with_more_filters_than_can_be_switched_off_is_refused() {
     let before = std::fs::read_to_string(&config).unwrap();
     let named = |count: usize| {
         let name = "n".repeat(500);
-        let many: String = (0..count)
-            .map(|at| format!("[filter \"{name}{at}\"]\nclean = true\n"))
-            .collect();
+        let mut many = String::new();
+        for at in 0..count {
+            many.extend(["[filter \"", &name, &at.to_string(), "\"]\nclean = true\n"]);
+        }
         let last = format!("[filter \"last\"]\nclean = {}\n", trap.program());
         std::fs::write(&config, format!("{before}{many}{last}")).unwrap();
     };

@@ -53,8 +53,8 @@ impl Interpreters {
     /// Whether scripts can be offered: an interpreter is configured or on the path. Nothing is
     /// started. The error is a sentence.
     pub fn look(settings: &CodeSettings, context: &CallContext) -> Result<(), String> {
-        let mut candidates: Vec<PathBuf> = settings.python.iter().cloned().collect();
-        candidates.extend(on_path(settings, context));
+        let candidates = settings.python.iter().cloned();
+        let candidates = candidates.chain(on_path(settings, context));
         let may_be =
             |path: &Path, _| named_version(path).is_none_or(|version| version >= MIN_VERSION);
         first_usable(candidates, settings, may_be).map(drop)
@@ -63,8 +63,8 @@ impl Interpreters {
     /// The interpreter for a script of this session that has been approved: interpreters whose names
     /// do not tell their version are started to ask.
     pub fn find(&self, settings: &CodeSettings, context: &CallContext) -> Result<PathBuf, String> {
-        let mut candidates = preferred(settings, context);
-        candidates.extend(on_path(settings, context));
+        let candidates = preferred(settings, context).into_iter();
+        let candidates = candidates.chain(on_path(settings, context));
         first_usable(candidates, settings, |path, modified| {
             self.is_usable(path, modified, context)
         })
@@ -94,7 +94,7 @@ impl Interpreters {
 
 /// The first of these that may be used.
 fn first_usable(
-    candidates: Vec<PathBuf>,
+    candidates: impl Iterator<Item = PathBuf>,
     settings: &CodeSettings,
     is_usable: impl Fn(&Path, SystemTime) -> bool,
 ) -> Result<PathBuf, String> {
@@ -127,15 +127,16 @@ pub(super) fn preferred(settings: &CodeSettings, context: &CallContext) -> Vec<P
     found
 }
 
-fn on_path(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
+/// Those on the path. Each is looked for when it is asked for: most often the first will do.
+fn on_path(
+    settings: &CodeSettings,
+    context: &CallContext,
+) -> impl Iterator<Item = PathBuf> + use<> {
     let path = context.session.variable("PATH");
     let mut refused = settings.own_install_roots.clone();
     refused.extend(project(&context.session.cwd(), &context.child_home));
-    let first = |name| first_on_path(name, path.as_deref(), &refused);
-    ["python3", "python"]
-        .into_iter()
-        .filter_map(first)
-        .collect()
+    let first = move |name| first_on_path(name, path.as_deref(), &refused);
+    ["python3", "python"].into_iter().filter_map(first)
 }
 
 /// The project that a session works in: the repository, or the directory where there is none. A

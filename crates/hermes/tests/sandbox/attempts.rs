@@ -2,7 +2,8 @@
 //!
 //! Variables: `$O` is a directory of the user outside of the workspace, `$O/canary` a file in it, `$P`
 //! this Hermes, `$S` another process of the same user, `$R` the home of Hermes, `$K` a directory of
-//! sockets, `$A` an abstract socket. `call` makes a system call (see `calls.py`).
+//! sockets, `$A` an abstract socket, `$T` a terminal of somebody else, `$M` the number of memory that is
+//! shared. `call` makes a system call (see `calls.py`).
 
 pub(crate) const ATTEMPTS: &[(&str, &str)] = &[
     // Writing outside.
@@ -163,6 +164,13 @@ pub(crate) const ATTEMPTS: &[(&str, &str)] = &[
     ("stopping another", "kill -STOP $S"),
     ("a signal by call", "call tgkill $S"),
     ("a signal by handle", "call pidfd_send_signal $S"),
+    ("limits of Hermes", "prlimit --pid $P --cpu=1:1"),
+    ("limits of another", "prlimit --pid $S --nofile=3:3"),
+    ("a signal by the terminal's owner", "call setown $S"),
+    ("memory shared by number", "call shmat $M"),
+    ("removing shared memory", "call shmctl $M"),
+    ("writing to another terminal", "echo x > $T"),
+    ("reading another terminal", "call read $T"),
     // Sockets.
     ("a socket of Hermes", "call connect $R/cache/proc/p.sock"),
     ("a terminal multiplexer", "call connect $K/default"),

@@ -51,6 +51,30 @@ def main(what, *args):
         call("pidfd_getfd", call("pidfd_open", number, 0), 1, 0)
     elif what == "pidfd_send_signal":
         call("pidfd_send_signal", call("pidfd_open", number, 0), 15, 0, 0)
+    elif what == "shmat":
+        libc.shmat.restype = ctypes.c_long
+        if libc.shmat(number, None, 0) == -1:
+            sys.exit(f"shmat: {os.strerror(ctypes.get_errno())}")
+    elif what == "shmctl":
+        if libc.shmctl(number, 0, None) == -1:
+            sys.exit(f"shmctl: {os.strerror(ctypes.get_errno())}")
+    elif what == "read":
+        os.open(args[0], os.O_RDONLY | os.O_NOCTTY)
+    elif what == "setown":
+        import fcntl, signal
+        ours, theirs = socket.socketpair()
+        fcntl.fcntl(ours, fcntl.F_SETOWN, number)
+        fcntl.fcntl(ours, 10, signal.SIGKILL)
+        fcntl.fcntl(ours, fcntl.F_SETFL, fcntl.fcntl(ours, fcntl.F_GETFL) | os.O_ASYNC)
+        theirs.send(b"x")
+        # It is sent without an answer; a process that is gone, or waits to be buried, has got it.
+        for _ in range(50):
+            try:
+                if open(f"/proc/{number}/stat").read().rsplit(") ", 1)[1][0] == "Z":
+                    return
+            except OSError:
+                return
+        sys.exit("setown: the process lives")
     elif what == "tgkill":
         os.kill(number, 18)
     elif what == "unshare":

@@ -1,6 +1,7 @@
 //! Every way out fails, and the result shows it.
 
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -16,6 +17,28 @@ struct Outside {
     sockets: Vec<UnixListener>,
     shared: tempfile::NamedTempFile,
     multiplexer: tempfile::TempDir,
+    terminal: OwnedFd,
+    terminal_name: String,
+    memory: String,
+}
+
+/// Makes or removes memory that processes share by number.
+fn shared_memory(call: &str) -> String {
+    let script = format!("import ctypes; print(ctypes.CDLL(None).{call})");
+    let output = Command::new("python3").args(["-c", &script]).output();
+    let output = String::from_utf8(output.unwrap().stdout).unwrap();
+    output.trim().to_owned()
+}
+
+/// A terminal that anybody may write to and read from, by its end and its name.
+fn terminal() -> (OwnedFd, String) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&end).unwrap();
+    unlockpt(&end).unwrap();
+    let name = ptsname(&end, Vec::new()).unwrap().into_string().unwrap();
+    std::fs::set_permissions(&name, PermissionsExt::from_mode(0o666)).unwrap();
+    (end, name)
 }
 
 impl Outside {
@@ -55,11 +78,15 @@ impl Outside {
             .tempfile_in("/dev/shm")
             .unwrap();
         open(shared.path());
+        let (terminal, terminal_name) = terminal();
         Self {
             sibling: sibling.spawn().unwrap(),
             sockets,
             shared,
             multiplexer,
+            terminal,
+            terminal_name,
+            memory: shared_memory("shmget(0, 4096, 0o1666)"),
         }
     }
 }
@@ -68,13 +95,14 @@ impl Drop for Outside {
     fn drop(&mut self) {
         drop(self.sibling.kill());
         drop(self.sibling.wait());
+        shared_memory(&format!("shmctl({}, 0, None)", self.memory));
     }
 }
 
 fn all_attempts_fail(user: User) {
     let world = World::new(user, "terminal: {sandbox: on}\n");
     let abstract_name = format!("hermes-escape-{}-{user:?}", std::process::id());
-    let outside = Outside::new(&world, user, &abstract_name);
+    let mut outside = Outside::new(&world, user, &abstract_name);
     let agent = world.home.outside("agent.sock").canonicalize().unwrap();
     let world = world.env("SSH_AUTH_SOCK", agent.display().to_string());
     std::fs::write(world.home.path("state.db"), "canary").unwrap();
@@ -86,11 +114,14 @@ fn all_attempts_fail(user: User) {
     let mut talk = world.talk();
     let root = world.home.root();
     talk.works(&format!(
-        "git init -q . && export P=$PPID S={} O=~/outside R='{}' K='{}' A='@{abstract_name}'; \
+        "git init -q . && export P=$PPID S={} O=~/outside R='{}' K='{}' A='@{abstract_name}' T='{}' \
+         M={}; \
          call() {{ python3 calls.py \"$@\"; }}",
         outside.sibling.id(),
         root.display(),
         outside.multiplexer.path().display(),
+        outside.terminal_name,
+        outside.memory,
     ));
     let mut out = Vec::new();
     let mut silent = Vec::new();
@@ -131,6 +162,22 @@ fn all_attempts_fail(user: User) {
         socket.set_nonblocking(true).unwrap();
         assert!(socket.accept().is_err(), "somebody connected");
     }
+    let flags = rustix::fs::fcntl_getfl(&outside.terminal).unwrap();
+    rustix::fs::fcntl_setfl(&outside.terminal, flags | rustix::fs::OFlags::NONBLOCK).unwrap();
+    let typed = rustix::io::read(&outside.terminal, &mut [0; 16]);
+    assert!(typed.is_err(), "somebody wrote to a terminal: {typed:?}");
+    let look = format!(
+        "shmctl({}, 2, ctypes.create_string_buffer(256))",
+        outside.memory
+    );
+    assert_eq!(shared_memory(&look), "0", "the shared memory is gone");
+    let ended = outside.sibling.try_wait().unwrap();
+    assert!(
+        ended.is_none(),
+        "somebody killed another process: {ended:?}"
+    );
+    let limits = read(format!("/proc/{}/limits", outside.sibling.id()).as_ref());
+    assert!(!limits.contains("Max open files            3 "), "{limits}");
     let mut shared = String::new();
     outside
         .shared
