@@ -10,7 +10,7 @@ use crate::catalog::{Feature, PythonAddon};
 use crate::closure::Closure;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
-use crate::node::NodePackage;
+use crate::node_package::NodePackage;
 use crate::settings::AddonSettings;
 use crate::store::{LOCK, Store, StoreState};
 

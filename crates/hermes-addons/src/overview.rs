@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::addons::{Addons, holder};
 use crate::catalog::{FEATURES, Feature, Support};
 use crate::error::AddonError;
-use crate::node::NodePackage;
+use crate::node_package::NodePackage;
 use crate::store::{Index, Store, StoredFeature};
 use crate::worker::WorkerRow;
 

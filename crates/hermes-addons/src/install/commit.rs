@@ -67,16 +67,16 @@ pub(crate) fn report(
     tool: &str,
     version: &str,
     output: &Captured,
-) -> Box<InstallerReport> {
+) -> InstallerReport {
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let log = log::write(home, name, &time.to_string(), output);
-    Box::new(InstallerReport {
+    InstallerReport {
         tool: tool.to_owned(),
         version: version.to_owned(),
         exit: output.status.code(),
         tail: diagnosis::tail(output),
         log: log.map(|path| path.display().to_string()),
-    })
+    }
 }
 
 /// The time, as records have it.

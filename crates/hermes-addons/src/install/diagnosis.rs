@@ -49,6 +49,8 @@ const SIGNS: &[(Code, &[&str])] = &[
             "operation timed out",
             "read timed out",
             "certificate verify failed",
+            "self_signed_cert",
+            "unable to get local issuer",
             "invalid peer certificate",
         ],
     ),

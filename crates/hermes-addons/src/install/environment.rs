@@ -14,7 +14,7 @@ pub(super) fn of_installer(
     stage: &Path,
 ) -> Vec<(OsString, OsString)> {
     let cache = settings.places.home.join("cache");
-    let own: [(&str, OsString); 13] = [
+    let own: [(&str, OsString); 11] = [
         ("PATH", search_path(tool)),
         ("HOME", settings.places.user_home.clone().into()),
         ("TMPDIR", stage.join("tmp").into()),
@@ -26,8 +26,6 @@ pub(super) fn of_installer(
         ("UV_HTTP_RETRIES", "1".into()),
         ("UV_NO_PROGRESS", "1".into()),
         ("NO_COLOR", "1".into()),
-        ("npm_config_cache", cache.join("npm").into()),
-        ("npm_config_update_notifier", "false".into()),
     ];
     let own = own.map(|(name, value)| (OsString::from(name), value));
     own.into_iter()

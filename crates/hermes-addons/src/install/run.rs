@@ -16,7 +16,7 @@ use crate::catalog::{Feature, PythonAddon, Support};
 use crate::closure::Closure;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
-use crate::node::NodePackage;
+use crate::node_package::NodePackage;
 use crate::store::{
     Failure, Index, IndexedInterpreter, Record, RecordedInstaller, RecordedPackage, SITE, STAGES,
     Store, StoredFeature, TRASH, read_tree, tree_digest,
@@ -430,7 +430,7 @@ impl Attempt<'_> {
     fn with_report(&self, mut error: AddonError, tool: &Tool, output: &Captured) -> AddonError {
         let home = &self.addons.settings.places.home;
         let report = report(home, self.feature.name, tool.name, &tool.version, output);
-        error.installer = Some(report);
+        error.installer = Some(Box::new(report));
         error
     }
 }

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::OLDEST_NODE;
-use super::package::NodePackage;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::install::{
     InstallObserver, InstallRequest, InstallStep, Installed, Runner, commit, fresh_generation,
     make_read_only, of_failure, report,
 };
+use crate::node_package::NodePackage;
 use crate::store::{
     Index, IndexState, Record, RecordedInstaller, RecordedPackage, SITE, STAGES, Store,
     StoredFeature, read_tree, tree_digest,
@@ -94,8 +94,38 @@ impl Addons {
         {
             return Ok(ready);
         }
-        let failed = |error: hermes_fs::Error| AddonError::store(&store.root, &error);
-        let stages = store.path(STAGES);
+        let outcome = PackageAttempt {
+            addons: self,
+            store: &store,
+            package,
+            version: &version,
+            feature,
+            request,
+            observer,
+            begun,
+        }
+        .run();
+        drop(lock);
+        outcome
+    }
+}
+
+/// One attempt, under the lock of the store.
+struct PackageAttempt<'a> {
+    addons: &'a Addons,
+    store: &'a Store,
+    package: &'a NodePackage,
+    version: &'a str,
+    feature: &'a str,
+    request: &'a InstallRequest,
+    observer: &'a dyn InstallObserver,
+    begun: Instant,
+}
+
+impl PackageAttempt<'_> {
+    fn run(&self) -> Result<Installed> {
+        let failed = |error: hermes_fs::Error| AddonError::store(&self.store.root, &error);
+        let stages = self.store.path(STAGES);
         Staging::sweep(&stages, "").map_err(failed)?;
         let stage = Staging::begin(&stages, "npm").map_err(failed)?;
         let site = stage.path().join(SITE);
@@ -103,51 +133,52 @@ impl Addons {
             hermes_fs::create_dir(&directory, 0o700).map_err(failed)?;
         }
         let runner = Runner {
-            settings: &self.settings,
+            settings: &self.addons.settings,
             stage: stage.path(),
-            deadline: begun + self.settings.install_timeout,
-            cancel: request.cancel.as_ref(),
+            deadline: self.begun + self.addons.settings.install_timeout,
+            cancel: self.request.cancel.as_ref(),
         };
         let tools = Tools::find(&runner)?;
-        let manifest = json!({"private": true, "dependencies": {&package.name: &version}});
+        let manifest = json!({"private": true, "dependencies": {&self.package.name: self.version}});
         let manifest = manifest.to_string();
         hermes_fs::write_atomic(&site.join("package.json"), manifest.as_bytes(), 0o600)
             .map_err(failed)?;
-        observer.step(InstallStep::Installing {
+        self.observer.step(InstallStep::Installing {
             tool: "npm".to_owned(),
             packages: 1,
             site: site.clone(),
         });
         let npm = Npm {
-            addons: self,
+            addons: self.addons,
             runner: &runner,
             tools: &tools,
             site: &site,
-            feature,
-            spec: format!("{}@{version}", package.name),
+            feature: self.feature,
+            spec: format!("{}@{}", self.package.name, self.version),
         };
         // The hashes of the first install count for every later one of this version.
-        let known = stored(&store, feature).filter(|stored| stored.indexed.version == version);
-        let known = known.map(|stored| stored.generation.site(&store).join(LOCK_FILE));
+        let known = stored(self.store, self.feature)
+            .filter(|stored| stored.indexed.version == self.version);
+        let known = known.map(|stored| stored.generation.site(self.store).join(LOCK_FILE));
         match known.and_then(|path| hermes_fs::read_optional(&path, MAX_LOCK).ok().flatten()) {
             Some(bytes) => {
                 hermes_fs::write_atomic(&site.join(LOCK_FILE), &bytes, 0o600).map_err(failed)?;
             }
             None => npm.run(&["install", "--package-lock-only"])?,
         }
-        let (digest, packages) = hashed_packages(&site, package, &version)?;
+        let (digest, packages) = hashed_packages(&site, self.package, self.version)?;
         npm.run(&["ci", "--no-bin-links"])?;
-        observer.step(InstallStep::Checking);
+        self.observer.step(InstallStep::Checking);
         inspect(&site)?;
-        super::launch::program_of(&site, &package.name)?;
+        super::launch::program_of(&site, &self.package.name)?;
         make_read_only(&site).map_err(failed)?;
         hermes_fs::remove_tree(&stage.path().join("tmp")).map_err(failed)?;
         let entries =
             read_tree(&site).map_err(|why| AddonError::new(Code::InstallerFailed, why))?;
         let record = Record {
             schema: 1,
-            feature: feature.to_owned(),
-            generation: fresh_generation(&store, feature, &digest),
+            feature: self.feature.to_owned(),
+            generation: fresh_generation(self.store, self.feature, &digest),
             abi: format!("node:{}", tools.node_version),
             interpreter: tools.node.clone(),
             installer: RecordedInstaller {
@@ -162,14 +193,13 @@ impl Addons {
             tree_sha256: tree_digest(&entries),
             entries,
         };
-        commit(&store, stage, &record, None)?;
-        drop(lock);
+        commit(self.store, stage, &record, None)?;
         Ok(Installed {
-            feature: feature.to_owned(),
+            feature: self.feature.to_owned(),
             state: "installed",
             generation: Some(record.generation),
             bytes: record.bytes,
-            seconds: begun.elapsed().as_secs_f64(),
+            seconds: self.begun.elapsed().as_secs_f64(),
         })
     }
 }
@@ -240,9 +270,11 @@ struct Npm<'a> {
 impl Npm<'_> {
     /// Runs npm. Nothing of a package runs with it.
     fn run(&self, words: &[&str]) -> Result<()> {
-        let quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix"];
+        let quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache"];
         let args = words.iter().chain(&quiet).map(OsString::from);
-        let args = args.chain([self.site.as_os_str().to_owned()]);
+        let cache = self.addons.settings.places.home.join("cache/npm");
+        let site = self.site.as_os_str().to_owned();
+        let args = args.chain([cache.into(), "--prefix".into(), site]);
         let output = self
             .runner
             .run(
@@ -258,7 +290,7 @@ impl Npm<'_> {
         let home = &self.addons.settings.places.home;
         let name = self.feature.replace(['/', ':'], "+");
         let version = &self.tools.npm_version;
-        error.installer = Some(report(home, &name, "npm", version, &output));
+        error.installer = Some(Box::new(report(home, &name, "npm", version, &output)));
         Err(error)
     }
 }

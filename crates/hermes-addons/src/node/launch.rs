@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use hermes_fs::SharedLock;
 use serde_json::Value;
 
-use super::package::NodePackage;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
+use crate::node_package::NodePackage;
 use crate::store::{Index, StoredFeature};
 
 const MAX_MANIFEST: u64 = 1 << 20;

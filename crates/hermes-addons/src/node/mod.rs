@@ -3,10 +3,8 @@
 
 mod install;
 mod launch;
-mod package;
 
 pub use launch::NodeLaunch;
-pub use package::NodePackage;
 
 /// Where Node's own programs are, and what is needed of them.
 pub(crate) const OLDEST_NODE: u32 = 20;

@@ -124,6 +124,11 @@ fn whatever_is_not_one_exact_version_is_refused() {
         assert_eq!(error_code(&refused), "unknown_feature", "{name}");
         refused.exits(2);
     }
+    install(&desk, &["npm:server@latest", "--dry-run"]).exits(2);
+    install(&desk, &[PINNED, "--dry-run"])
+        .succeeds()
+        .says_part("would be resolved");
+    assert!(!desk.store().exists());
     assert_eq!(calls(&desk).len(), 0);
 }
 

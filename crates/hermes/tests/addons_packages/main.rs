@@ -148,6 +148,7 @@ fn of_account(call: ProgramCall) -> ProgramCall {
         "SSL_CERT_FILE",
         "SSL_CERT_DIR",
         "REQUESTS_CA_BUNDLE",
+        "NODE_EXTRA_CA_CERTS",
         "PIP_INDEX_URL",
         "PIP_CONFIG_FILE",
         "UV_DEFAULT_INDEX",

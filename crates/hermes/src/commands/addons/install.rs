@@ -131,6 +131,13 @@ fn wheelhouse(args: &Args) -> Result<Option<PathBuf>> {
 fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> {
     let mut plans = Vec::new();
     for feature in &args.features {
+        if NodePackage::is_meant(feature) {
+            super::succeeded(context, NodePackage::parse(feature), args.json)?;
+            context.note(format!(
+                "{feature}: would be resolved and installed with npm"
+            ))?;
+            continue;
+        }
         let details = super::succeeded(context, addons.details(feature), args.json)?;
         if !args.json {
             let refusal = addons.settings().gate().refusal();
