@@ -451,10 +451,12 @@ fn a_server_of_npm_is_pinned_by_its_hashes_and_serves() {
     let (name, _) = pinned.rsplit_once('@').unwrap();
     let config = format!("mcp_servers: {{everything: {{addon: '{name}', args: [stdio]}}}}\n");
     desk.home.put("config.yaml", config);
+    // Waits for the server, however long it takes to start the first time.
+    run(&["mcp", "test", "everything"]).succeeds();
     let echo = run(&[
         "tools",
         "call",
-        "mcp_everything_echo",
+        "mcp__everything__echo",
         r#"{"message": "pinned"}"#,
     ]);
     let echo = echo.succeeds().json().to_string();
