@@ -10,6 +10,7 @@ use crate::catalog::{Feature, PythonAddon};
 use crate::closure::Closure;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
+use crate::node_package::NodePackage;
 use crate::settings::AddonSettings;
 use crate::store::{LOCK, Store, StoreState};
 
@@ -46,6 +47,14 @@ impl Addons {
     /// The feature of this name, whatever supports it.
     pub fn feature(name: &str) -> Result<&'static Feature> {
         Feature::named(name).ok_or_else(|| AddonError::unknown(name))
+    }
+
+    /// The name of something that can be installed: a feature, or a package of npm without its version.
+    pub(crate) fn installable(name: &str) -> Result<String> {
+        if NodePackage::is_meant(name) {
+            return NodePackage::parse(name).map(|package| package.feature());
+        }
+        Self::feature(name).map(|feature| feature.name.to_owned())
     }
 
     /// The interpreter that an install would use. Starts it.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::addons::{Addons, holder};
 use crate::catalog::{FEATURES, Feature, Support};
 use crate::error::AddonError;
+use crate::node_package::NodePackage;
 use crate::store::{Index, Store, StoredFeature};
 use crate::worker::WorkerRow;
 
@@ -79,10 +80,10 @@ pub struct InterpreterRow {
 /// One feature.
 #[derive(Debug, Clone, Serialize)]
 pub struct AddonRow {
-    pub feature: &'static str,
+    pub feature: String,
     pub kind: &'static str,
     pub state: State,
-    pub specs: &'static [&'static str],
+    pub specs: Vec<String>,
     pub version: Option<String>,
     pub bytes: u64,
     pub generation: Option<String>,
@@ -133,10 +134,15 @@ impl Addons {
             .map(|store| Index::load(store).0)
             .unwrap_or_default();
         let installing = store.as_ref().and_then(holder).map(|holder| holder.feature);
-        let addons: Vec<AddonRow> = FEATURES
+        let mut addons: Vec<AddonRow> = FEATURES
             .iter()
             .map(|feature| self.row_of(feature, store.as_ref(), &index, installing.as_deref()))
             .collect();
+        let packages = index
+            .features
+            .keys()
+            .filter(|name| NodePackage::is_meant(name));
+        addons.extend(packages.filter_map(|name| package_row(name, store.as_ref()?, &index)));
         let legacy = |store: &Store| {
             let names = store.legacy_names();
             names
@@ -196,13 +202,17 @@ impl Addons {
             },
         };
         AddonRow {
-            feature: feature.name,
+            feature: feature.name.to_owned(),
             kind: match feature.support {
                 Support::Native | Support::Planned => "native",
                 Support::Python(_) => "python",
             },
             state,
-            specs: feature.specs,
+            specs: feature
+                .specs
+                .iter()
+                .map(|spec| (*spec).to_owned())
+                .collect(),
             version: stored.as_ref().map(|stored| stored.indexed.version.clone()),
             bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
             worker: stored.as_ref().map(|_| self.worker_row(feature.name)),
@@ -215,4 +225,27 @@ impl Addons {
             }),
         }
     }
+}
+
+/// An installed package of npm.
+fn package_row(feature: &str, store: &Store, index: &Index) -> Option<AddonRow> {
+    let indexed = index.features.get(feature)?;
+    let stored = StoredFeature::find(store, feature, index);
+    let is_usable = stored.is_some() && indexed.interpreter.is_file();
+    let name = feature.split_once(':').map_or(feature, |(_, name)| name);
+    Some(AddonRow {
+        feature: feature.to_owned(),
+        kind: "node",
+        state: if is_usable {
+            State::Installed
+        } else {
+            State::Broken
+        },
+        specs: vec![format!("{name}@{}", indexed.version)],
+        version: Some(indexed.version.clone()),
+        bytes: indexed.bytes,
+        generation: stored.map(|stored| stored.generation.name),
+        worker: None,
+        failure: None,
+    })
 }

@@ -18,13 +18,14 @@ pub struct Removal {
 impl Addons {
     /// Removes all environments of a feature, unless a process uses one.
     pub fn remove(&self, name: &str, force: bool) -> Result<Removal> {
-        let feature = Self::feature(name)?;
+        let feature = Self::installable(name)?;
+        let name = feature.as_str();
         let nothing = Removal {
-            feature: feature.name.to_owned(),
+            feature: feature.clone(),
             removed: false,
             bytes: 0,
         };
-        let of_feature = |error: AddonError| error.of(feature.name);
+        let of_feature = |error: AddonError| error.of(name);
         let Some(store) = self.existing_store().map_err(of_feature)? else {
             return Ok(nothing);
         };
@@ -39,7 +40,7 @@ impl Addons {
             let error = AddonError::new(Code::InUse, "a process uses it now");
             return Err(error
                 .hint("end that process first, or remove it all the same with --force")
-                .of(feature.name));
+                .of(name));
         }
         let (mut index, state) = Index::load(&store);
         let entry = index.features.remove(name);

@@ -29,7 +29,7 @@ const RETRY_SECONDS: (i64, i64, i64) = (0, 600, 86_400);
 
 /// Variables of the machine's account by which its programs reach the network and its package index.
 /// Nothing else of the environment reaches an installer.
-const OF_ACCOUNT: [&str; 15] = [
+const OF_ACCOUNT: [&str; 16] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -41,6 +41,7 @@ const OF_ACCOUNT: [&str; 15] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
     "PIP_INDEX_URL",
     "PIP_CONFIG_FILE",
     "UV_DEFAULT_INDEX",

@@ -33,7 +33,7 @@ impl Addons {
     /// Compares the environments of these features, or of all installed ones, with their records.
     pub fn verify(&self, features: &[String], mode: VerifyMode) -> Result<Vec<Verified>> {
         for name in features {
-            Self::feature(name)?;
+            Self::installable(name)?;
         }
         let store = self.existing_store()?;
         let index = store.as_ref().map(|store| Index::load(store).0);

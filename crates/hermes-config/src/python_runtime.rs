@@ -125,7 +125,7 @@ mod tests {
         };
         write(
             "config.yaml",
-            "terminal: {modal_mode: auto, timeout: 9}\ntts: {provider: x}\n",
+            "terminal: {modal_mode: auto, timeout: 9}\nstt: {provider: x}\n",
         );
         write(".env", "TERMINAL_MODAL_IMAGE=x\nTERMINAL_TIMEOUT=9\n");
         let sources = Sources {
@@ -139,8 +139,8 @@ mod tests {
             [
                 "HERMES_DEBUG_INTERRUPT",
                 "TERMINAL_MODAL_IMAGE",
-                "terminal.modal_mode",
-                "tts"
+                "stt",
+                "terminal.modal_mode"
             ]
         );
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hermes_addons::NodePackage;
 use hermes_config::Config;
 use hermes_secret::SecretString;
 use serde_json::{Map, Value};
@@ -58,7 +59,10 @@ pub enum Transport {
 /// A server that is a program.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StdioConfig {
+    /// Empty for the program of an add-on.
     pub command: String,
+    /// An installed package of npm that is the server, as `npm:<name>`.
+    pub addon: Option<String>,
     pub args: Vec<String>,
     /// What it gets beside the variables that every server gets.
     pub env: BTreeMap<String, String>,
@@ -70,6 +74,7 @@ impl std::fmt::Debug for StdioConfig {
         let names: Vec<&String> = self.env.keys().collect();
         f.debug_struct("StdioConfig")
             .field("command", &self.command)
+            .field("addon", &self.addon)
             .field("env", &names)
             .finish_non_exhaustive()
     }
@@ -282,7 +287,8 @@ impl ServerConfig {
     pub fn summary(&self) -> String {
         match &self.transport {
             Transport::Stdio(stdio) => {
-                let words = std::iter::once(stdio.command.as_str());
+                let first = stdio.addon.as_ref().unwrap_or(&stdio.command);
+                let words = std::iter::once(first.as_str());
                 let words = words.chain(stdio.args.iter().map(String::as_str));
                 words.collect::<Vec<_>>().join(" ")
             }
@@ -308,18 +314,29 @@ fn transport(fields: &Fields<'_>) -> Result<Transport, ConfigError> {
     if let Some(url) = fields.text("url")? {
         return remote(fields, url).map(Transport::Remote);
     }
-    let Some(command) = fields.text("command")? else {
-        return Err(fields.error(
-            "",
-            "expected `command` (a program) or `url` (an address)".to_owned(),
-        ));
+    let addon = fields.text("addon")?.map(|addon| addon.trim().to_owned());
+    let command = match (&addon, fields.text("command")?) {
+        (Some(addon), _) => {
+            if let Err(error) = NodePackage::parse(addon) {
+                return Err(fields.error("addon", error.to_string()));
+            }
+            ""
+        }
+        (None, Some(command)) => command.trim(),
+        (None, None) => {
+            return Err(fields.error(
+                "",
+                "expected `command` (a program), `addon` (a package of npm) or `url` (an address)"
+                    .to_owned(),
+            ));
+        }
     };
-    let command = command.trim();
-    if command.is_empty() {
+    if command.is_empty() && addon.is_none() {
         return Err(fields.error("command", "the command is empty".to_owned()));
     }
     Ok(Transport::Stdio(StdioConfig {
         command: command.to_owned(),
+        addon,
         args: fields.texts("args")?,
         env: fields.map("env")?.into_iter().collect(),
         cwd: fields.text("cwd")?.map(PathBuf::from),
@@ -449,6 +466,9 @@ fn fingerprint(transport: &Transport, has_sampling: bool) -> String {
         Transport::Stdio(stdio) => {
             facts.insert("command".to_owned(), stdio.command.clone().into());
             facts.insert("args".to_owned(), stdio.args.clone().into());
+            if let Some(addon) = &stdio.addon {
+                facts.insert("addon".to_owned(), addon.clone().into());
+            }
             facts.insert("env".to_owned(), names(stdio.env.keys().collect()));
         }
         Transport::Remote(remote) => {

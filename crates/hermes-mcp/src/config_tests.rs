@@ -68,7 +68,7 @@ fn errors_name_the_server_and_the_key() {
         (json!("x"), "mcp_servers.srv: expected a mapping, got text"),
         (
             json!({}),
-            "mcp_servers.srv: expected `command` (a program) or `url` (an address)",
+            "mcp_servers.srv: expected `command` (a program), `addon` (a package of npm) or `url` (an address)",
         ),
         (
             json!({"command": ""}),

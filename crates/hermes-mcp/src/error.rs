@@ -12,6 +12,11 @@ pub enum Error {
         command: String,
         path: Option<String>,
     },
+    #[error("{reason}")]
+    AddonMissing {
+        reason: String,
+        hint: Option<String>,
+    },
     #[error("it could not be started: {0}")]
     NotStarted(String),
     #[error("it ended before it answered ({status}){}", said(said_last))]
@@ -89,6 +94,7 @@ impl Error {
                     .to_owned(),
                 _ => "install it, or give the full path in `command`".to_owned(),
             }),
+            Self::AddonMissing { hint, .. } => hint.clone(),
             Self::NeedsLogin { .. } => Some(format!("run `hermes mcp login {server}`")),
             Self::Ended { .. } | Self::NotMcp(_) | Self::NotStarted(_) => {
                 Some("what it printed is in logs/mcp-stderr.log".to_owned())

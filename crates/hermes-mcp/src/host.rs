@@ -4,6 +4,7 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hermes_addons::{AddonError, NodeLaunch};
 use hermes_http::HttpSettings;
 use hermes_proc::EnvPlan;
 use hermes_secret::Redactor;
@@ -23,6 +24,9 @@ pub trait ServerHost: Send + Sync {
     /// The environment of a server that is a program: class D, with these variables of its
     /// settings, and known by `mark`.
     fn environment(&self, variables: &[(String, String)], mark: &str) -> EnvPlan;
+
+    /// The program of an add-on that is a server.
+    fn addon(&self, name: &str) -> Result<NodeLaunch, AddonError>;
 
     /// Has whatever carries `mark` ended when this process is killed, for as long as the answer lives.
     fn guard_processes(&self, mark: &str) -> Option<Box<dyn Any + Send + Sync>>;

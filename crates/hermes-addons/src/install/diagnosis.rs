@@ -18,6 +18,7 @@ const SIGNS: &[(Code, &[&str])] = &[
         Code::HashMismatch,
         &[
             "do not match the hashes",
+            "eintegrity",
             "hash mismatch for",
             "hash mismatch",
         ],
@@ -25,6 +26,11 @@ const SIGNS: &[(Code, &[&str])] = &[
     (
         Code::Offline,
         &[
+            "eai_again",
+            "econnrefused",
+            "econnreset",
+            "enotfound",
+            "etimedout",
             "newconnectionerror",
             "max retries exceeded",
             "connection refused",
@@ -43,6 +49,8 @@ const SIGNS: &[(Code, &[&str])] = &[
             "operation timed out",
             "read timed out",
             "certificate verify failed",
+            "self_signed_cert",
+            "unable to get local issuer",
             "invalid peer certificate",
         ],
     ),
@@ -57,6 +65,8 @@ const SIGNS: &[(Code, &[&str])] = &[
     (
         Code::IndexError,
         &[
+            "e404",
+            "etarget",
             "no matching distribution found",
             "was not found in the package registry",
             "was not found in the provided package locations",
@@ -74,7 +84,7 @@ const SIGNS: &[(Code, &[&str])] = &[
 ];
 
 /// The error of an installer that ended with a failure.
-pub(super) fn of_failure(output: &Captured, specs: &[&str]) -> AddonError {
+pub(crate) fn of_failure(output: &Captured, specs: &[&str]) -> AddonError {
     let text = all_text(output);
     let lower = text.to_lowercase();
     let code = SIGNS

@@ -108,7 +108,7 @@ fn refused(why: String) -> AddonError {
 }
 
 /// Takes the right to write from everything in an environment.
-pub(super) fn make_read_only(site: &Path) -> hermes_fs::Result<()> {
+pub(crate) fn make_read_only(site: &Path) -> hermes_fs::Result<()> {
     let root = Directory::open(site)?;
     root.walk(&mut |relative, entry| {
         let entry = entry?;

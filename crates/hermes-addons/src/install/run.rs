@@ -8,16 +8,18 @@ use hermes_fs::Staging;
 use hermes_proc::{Captured, Wake};
 use serde::Serialize;
 
+use super::commit::{commit, fresh_generation, now, report};
 use super::tool::{Origin, Runner, Tool};
-use super::{diagnosis, inspection, log};
+use super::{diagnosis, inspection};
 use crate::addons::Addons;
 use crate::catalog::{Feature, PythonAddon, Support};
 use crate::closure::Closure;
-use crate::error::{AddonError, Code, InstallerReport, Result};
+use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
+use crate::node_package::NodePackage;
 use crate::store::{
-    Failure, Generation, Index, IndexedInterpreter, LEASE, RECORD, Record, RecordedInstaller,
-    RecordedPackage, SITE, STAGES, Store, StoredFeature, TRASH, indexed, read_tree, tree_digest,
+    Failure, Index, IndexedInterpreter, Record, RecordedInstaller, RecordedPackage, SITE, STAGES,
+    Store, StoredFeature, TRASH, read_tree, tree_digest,
 };
 use crate::worker::shim;
 
@@ -82,6 +84,9 @@ impl Addons {
         request: &InstallRequest,
         observer: &dyn InstallObserver,
     ) -> Result<Installed> {
+        if NodePackage::is_meant(&request.feature) {
+            return self.install_node(request, observer);
+        }
         let feature = Self::feature(&request.feature)?;
         let addon = match &feature.support {
             Support::Native => {
@@ -356,17 +361,7 @@ impl Attempt<'_> {
     fn record(&self, site: &Path, tool: &Tool, packages: Vec<(String, String)>) -> Result<Record> {
         let entries = read_tree(site).map_err(|why| AddonError::new(Code::InstallerFailed, why))?;
         let digest = self.closure.digest();
-        let short: String = digest.chars().take(8).collect();
-        let mut moment = jiff::Timestamp::now();
-        // Two installs of one closure within a second.
-        let generation = loop {
-            let name = format!("{}-{short}", moment.strftime("%Y%m%dT%H%M%SZ"));
-            let path = Generation::new(self.feature.name, &name).path(self.store);
-            match moment.checked_add(jiff::SignedDuration::from_secs(1)) {
-                Ok(next) if hermes_fs::exists_no_follow(&path) => moment = next,
-                _ => break name,
-            }
-        };
+        let generation = fresh_generation(self.store, self.feature.name, &digest);
         Ok(Record {
             schema: 1,
             feature: self.feature.name.to_owned(),
@@ -392,37 +387,15 @@ impl Attempt<'_> {
 
     /// Puts the stage into service. The index decides; what comes after is tidying.
     fn commit(&self, stage: Staging, record: &Record) -> Result<Installed> {
-        let failed = |error: hermes_fs::Error| AddonError::store(&self.store.root, &error);
         // There is room and a right to write now; a worker may start when there is not.
         shim::provide(self.store)?;
-        let json = serde_json::to_vec(record)
-            .map_err(|error| AddonError::new(Code::Broken, error.to_string()))?;
-        hermes_fs::write_atomic(&stage.path().join(RECORD), &json, 0o400).map_err(failed)?;
-        hermes_fs::touch(&stage.path().join(LEASE), 0o600).map_err(failed)?;
-        hermes_fs::sync_filesystem(stage.path()).map_err(failed)?;
-        let generation = Generation::new(self.feature.name, &record.generation);
-        let path = generation.path(self.store);
-        let root = hermes_fs::Directory::open(&self.store.root).map_err(failed)?;
-        let parent = generation.relative();
-        let parent = parent.parent().unwrap_or(Path::new(""));
-        root.create_directories(parent, 0o700).map_err(failed)?;
-        stage.publish(&path).map_err(failed)?;
-        let (mut index, state) = Index::load(self.store);
-        index
-            .features
-            .insert(self.feature.name.to_owned(), indexed(record));
-        index.interpreter = Some(IndexedInterpreter {
+        let interpreter = IndexedInterpreter {
             path: self.interpreter.path.clone(),
             version: self.interpreter.version.clone(),
             abi: self.interpreter.abi.clone(),
-        });
-        index.save(self.store, state)?;
+        };
+        commit(self.store, stage, record, Some(interpreter))?;
         self.store.wipe_other_abis(&self.interpreter.abi)?;
-        for old in self.store.generations(self.feature.name) {
-            if old != generation {
-                old.retire(self.store, false)?;
-            }
-        }
         Ok(Installed {
             feature: self.feature.name.to_owned(),
             state: "installed",
@@ -455,24 +428,9 @@ impl Attempt<'_> {
     }
 
     fn with_report(&self, mut error: AddonError, tool: &Tool, output: &Captured) -> AddonError {
-        let time = jiff::Timestamp::now()
-            .strftime("%Y%m%dT%H%M%SZ")
-            .to_string();
         let home = &self.addons.settings.places.home;
-        let log = log::write(home, self.feature.name, &time, output);
-        error.installer = Some(Box::new(InstallerReport {
-            tool: tool.name.to_owned(),
-            version: tool.version.clone(),
-            exit: output.status.code(),
-            tail: diagnosis::tail(output),
-            log: log.map(|path| path.display().to_string()),
-        }));
+        let report = report(home, self.feature.name, tool.name, &tool.version, output);
+        error.installer = Some(Box::new(report));
         error
     }
-}
-
-fn now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
 }

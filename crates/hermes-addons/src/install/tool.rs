@@ -40,15 +40,15 @@ pub(super) struct Tool {
 }
 
 /// Runs programs in a stage, for as long as the install may take.
-pub(super) struct Runner<'a> {
-    pub(super) settings: &'a AddonSettings,
-    pub(super) stage: &'a Path,
-    pub(super) deadline: Instant,
-    pub(super) cancel: Option<&'a Arc<Wake>>,
+pub(crate) struct Runner<'a> {
+    pub(crate) settings: &'a AddonSettings,
+    pub(crate) stage: &'a Path,
+    pub(crate) deadline: Instant,
+    pub(crate) cancel: Option<&'a Arc<Wake>>,
 }
 
 impl Runner<'_> {
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         program: &Path,
         args: Vec<OsString>,
@@ -70,7 +70,7 @@ impl Runner<'_> {
     }
 
     /// The error of a program that did not come to its own end.
-    pub(super) fn stopped(&self, error: hermes_proc::Error) -> AddonError {
+    pub(crate) fn stopped(&self, error: hermes_proc::Error) -> AddonError {
         match error {
             hermes_proc::Error::Cancelled { .. } => AddonError::new(
                 Code::Cancelled,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hermes_fs::{Directory, FileLock, Kind, LockOptions, SharedLock};
 
-use super::names::{ENVIRONMENTS, LEASE, RECORD, SITE};
+use super::names::{ENVIRONMENTS, LEASE, NODE, RECORD, SITE};
 use super::place::Store;
 use crate::error::Result;
 
@@ -26,7 +26,7 @@ impl Generation {
 
     /// Below the root of the store.
     pub(crate) fn relative(&self) -> PathBuf {
-        Path::new(ENVIRONMENTS).join(&self.feature).join(&self.name)
+        directory_of(&self.feature).join(&self.name)
     }
 
     pub(crate) fn path(&self, store: &Store) -> PathBuf {
@@ -86,7 +86,7 @@ impl Generation {
 impl Store {
     /// The generations of a feature, oldest first. Links are not followed.
     pub(crate) fn generations(&self, feature: &str) -> Vec<Generation> {
-        let below = Path::new(ENVIRONMENTS).join(feature);
+        let below = directory_of(feature);
         let entries = Directory::open(&self.root)
             .and_then(|root| root.directory(&below))
             .and_then(|directory| directory.entries());
@@ -97,14 +97,33 @@ impl Store {
             .collect()
     }
 
-    /// Names in the directory of environments.
+    /// All features of which there is something.
     pub(crate) fn environment_names(&self) -> Vec<String> {
-        let entries = Directory::open(&self.root)
-            .and_then(|root| root.directory(ENVIRONMENTS.as_ref()))
-            .and_then(|directory| directory.entries());
-        let names = entries.unwrap_or_default().into_iter();
-        names
-            .filter_map(|entry| entry.name.into_string().ok())
-            .collect()
+        let names = |directory: &str| {
+            let entries = Directory::open(&self.root)
+                .and_then(|root| root.directory(directory.as_ref()))
+                .and_then(|directory| directory.entries());
+            let names = entries.unwrap_or_default().into_iter();
+            names.filter_map(|entry| entry.name.into_string().ok())
+        };
+        let packages = names(NODE).map(|name| name.replace(SLASH, "/"));
+        names(ENVIRONMENTS).chain(packages).collect()
+    }
+}
+
+/// What stands for the slash of a package's name in that of its directory.
+const SLASH: char = '+';
+
+/// Whether a feature is a package of npm.
+pub(super) fn is_package(feature: &str) -> bool {
+    feature.starts_with("npm:")
+}
+
+/// The directory of a feature's generations, below the root of the store.
+fn directory_of(feature: &str) -> PathBuf {
+    if is_package(feature) {
+        Path::new(NODE).join(feature.replace('/', &SLASH.to_string()))
+    } else {
+        Path::new(ENVIRONMENTS).join(feature)
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::environments::Generation;
+use super::environments::{Generation, is_package};
 use super::names::INDEX;
 use super::place::Store;
 use super::record::Record;
@@ -146,7 +146,11 @@ pub(crate) fn indexed(record: &Record) -> IndexedFeature {
     IndexedFeature {
         current: Some(record.generation.clone()),
         lock_sha256: record.lock_sha256.clone(),
-        kind: "python".to_owned(),
+        kind: if is_package(&record.feature) {
+            "node".to_owned()
+        } else {
+            "python".to_owned()
+        },
         activated_at: Some(record.created_at.clone()),
         interpreter: record.interpreter.clone(),
         abi: record.abi.clone(),
@@ -158,9 +162,13 @@ pub(crate) fn indexed(record: &Record) -> IndexedFeature {
 
 /// The version of the package that the feature is about.
 fn main_version(record: &Record) -> Option<String> {
-    let spec = Feature::named(&record.feature)?.specs.first()?;
-    let name = spec.split(['[', '=']).next()?;
-    let name = normal_name(name);
+    let name = match record.feature.strip_prefix("npm:") {
+        Some(name) => name.to_owned(),
+        None => {
+            let spec = Feature::named(&record.feature)?.specs.first()?;
+            normal_name(spec.split(['[', '=']).next()?)
+        }
+    };
     let mut packages = record.packages.iter();
     packages
         .find(|package| package.name == name)

@@ -8,7 +8,7 @@ mod record;
 mod wipe;
 
 pub(crate) use environments::Generation;
-pub(crate) use index::{Failure, Index, IndexedInterpreter, StoredFeature, indexed};
+pub(crate) use index::{Failure, Index, IndexState, IndexedInterpreter, StoredFeature, indexed};
 pub(crate) use names::{LEASE, LOCK, RECORD, SHIMS, SITE, STAGES, TRASH};
 pub(crate) use place::{Store, StoreState};
 pub(crate) use record::{

@@ -6,6 +6,8 @@ pub(crate) const ENVIRONMENTS: &str = "@envs";
 pub(crate) const STAGES: &str = "@stage";
 /// What is being removed.
 pub(crate) const TRASH: &str = "@trash";
+/// Packages of npm, likewise.
+pub(crate) const NODE: &str = "@node";
 /// Programs that workers start with, a directory per build of Hermes.
 pub(crate) const SHIMS: &str = "@shim";
 /// What compiled code in the store is for.

@@ -1,6 +1,6 @@
 //! What goes when the interpreter changes: everything that was made for another one.
 
-use super::environments::Generation;
+use super::environments::{Generation, is_package};
 use super::index::Index;
 use super::place::Store;
 use super::record::Record;
@@ -20,7 +20,8 @@ impl Store {
         let is_other = |generation: &Generation| {
             !Record::load(self, generation).is_ok_and(|record| record.abi == abi)
         };
-        for feature in self.environment_names() {
+        let names = self.environment_names();
+        for feature in names.into_iter().filter(|name| !is_package(name)) {
             for generation in self
                 .generations(&feature)
                 .iter()

@@ -144,7 +144,7 @@ fn sandbox(
     ]
     .into_iter()
     .filter(|path| !path.as_os_str().is_empty())
-    .map(|path| hermes_fs::resolved(path))
+    .map(hermes_fs::resolved)
     .collect();
     let homes = [&settings.places.home, &settings.places.user_home];
     let mut hidden = Vec::new();

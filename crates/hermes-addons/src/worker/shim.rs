@@ -56,7 +56,7 @@ pub(crate) fn provide(store: &Store) -> Result<PathBuf> {
     match stage.publish(&path) {
         // Somebody else made it at the same time.
         Err(_) if is_intact(&path) => Ok(path),
-        published => published.map(|_| path).map_err(failed),
+        published => published.map(|()| path).map_err(failed),
     }
 }
 

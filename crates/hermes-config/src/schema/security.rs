@@ -55,6 +55,7 @@ const SECURITY: &[&str] = &[
     "mcp_servers",
     "lsp",
     "addons.python",
+    "addons.worker.sandbox",
     "code_execution.python",
     "code_execution.mode",
     "skills.external_dirs",

@@ -44,6 +44,8 @@ struct Running {
     child: Child,
     /// Ends what the server started, should we be killed.
     _guard: Option<Box<dyn Any + Send + Sync>>,
+    /// Keeps the package of an add-on while its program runs.
+    _lease: Option<hermes_fs::SharedLock>,
 }
 
 /// Starts the program of a server. Must be called on the thread of the pool, whose end is the
@@ -57,8 +59,21 @@ pub(crate) fn start(
     let variables: Vec<(String, String)> = config.env.clone().into_iter().collect();
     let plan = host.environment(&variables, &mark);
     let user_home = host.user_home();
-    let found = command::find(&config.command, &plan, host.home(), &user_home)?;
+    let launch = match &config.addon {
+        Some(addon) => Some(host.addon(addon).map_err(|error| Error::AddonMissing {
+            reason: error.to_string(),
+            hint: error.hint,
+        })?),
+        None => None,
+    };
+    let command = match &launch {
+        Some(launch) => launch.program.to_string_lossy().into_owned(),
+        None => config.command.clone(),
+    };
+    let found = command::find(&command, &plan, host.home(), &user_home)?;
     let plan = plan.with("PATH", found.path);
+    let (first, lease) = launch.map_or_else(Default::default, |launch| (launch.args, launch.lease));
+    let args = first.into_iter().chain(config.args.iter().map(Into::into));
     let cwd = config.cwd.as_ref();
     let cwd = cwd.map(|cwd| command::expand_home(&cwd.to_string_lossy(), &user_home));
     // What a server leaves behind stays below us, where its end finds it.
@@ -71,7 +86,7 @@ pub(crate) fn start(
         streams: Streams::Pipes { input: true },
         group: Group::Session,
         ends_with_thread: true,
-        ..ChildSpec::new(&found.program, &config.args, plan)
+        ..ChildSpec::new(&found.program, args, plan)
     };
     let not_started = |error: &dyn std::fmt::Display| Error::NotStarted(error.to_string());
     let mut child = spec.spawn().map_err(|error| not_started(&error))?;
@@ -92,6 +107,7 @@ pub(crate) fn start(
             running: Some(Running {
                 child,
                 _guard: guard,
+                _lease: lease,
             }),
             last_words,
         },

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use hermes_addons::{AddonError, Addons, NodeLaunch};
 use hermes_agent::answer_server;
 use hermes_config::Config;
 use hermes_http::HttpSettings;
@@ -17,6 +18,7 @@ use hermes_secret::Redactor;
 use hermes_session::SessionId;
 use hermes_terminal::environment::LiveEnvironment;
 
+use crate::addons::addons_of;
 use crate::context::Context;
 use crate::mcp_shared::McpShared;
 
@@ -30,6 +32,7 @@ pub(super) struct ProfileHost {
     config: Config,
     shared: std::sync::Weak<McpShared>,
     supervisor: Vec<OsString>,
+    addons: Addons,
 }
 
 impl ProfileHost {
@@ -43,6 +46,7 @@ impl ProfileHost {
             config: context.config().clone(),
             shared: Arc::downgrade(context.mcp_shared()),
             supervisor: context.program.supervisor.clone(),
+            addons: addons_of(context),
         }
     }
 }
@@ -67,6 +71,10 @@ impl ServerHost for ProfileHost {
             exec_id: Some(mark),
             ..builder.request(SpawnClass::McpServer)
         })
+    }
+
+    fn addon(&self, name: &str) -> Result<NodeLaunch, AddonError> {
+        self.addons.launch_node(name)
     }
 
     fn guard_processes(&self, mark: &str) -> Option<Box<dyn Any + Send + Sync>> {

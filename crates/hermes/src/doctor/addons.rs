@@ -99,7 +99,7 @@ fn interpreter(addons: &Addons, report: &mut Report) {
 
 fn features(overview: &Overview, report: &mut Report) {
     for row in overview.addons.iter().filter(|row| row.is_active()) {
-        let name = row.feature;
+        let name = &row.feature;
         let again = format!("run: hermes addons install {name}");
         worker(row, report);
         match row.state {
@@ -131,7 +131,7 @@ fn worker(row: &hermes_addons::AddonRow, report: &mut Report) {
     let failed = row.worker.as_ref();
     let failed = failed.filter(|worker| worker.state == WorkerState::Failed);
     if let Some(worker) = failed {
-        let name = row.feature;
+        let name = &row.feature;
         let why = worker.last_crash.as_deref().unwrap_or_default();
         report
             .problem(

@@ -142,6 +142,7 @@ fn an_install_is_recorded_and_comes_into_service() {
             ".hermes-addons.lock",
             ".python-abi",
             "@envs",
+            "@node",
             "@shim",
             "@stage",
             "@trash"

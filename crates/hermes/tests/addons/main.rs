@@ -18,6 +18,7 @@ mod hostile_installers;
 mod hostile_stores;
 mod installing;
 mod keeping;
+mod node;
 mod workers;
 
 use std::fs;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Desk, FEATURE, error_code, set_mode};
 
 /// A package that does what it is told.
-const PACKAGE: &str = r#"
+const PACKAGE: &str = r"
 import datetime, os, sys, time
 print('the package was imported')
 def parse_duration(text):
@@ -23,7 +23,7 @@ def parse_duration(text):
     if word == 'write': open(rest, 'w').write('written')
     if word == 'environ': raise ValueError(repr(dict(os.environ)))
     return datetime.timedelta(seconds=1)
-"#;
+";
 
 /// The interpreter of this machine.
 fn python() -> PathBuf {

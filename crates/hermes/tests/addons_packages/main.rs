@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{ProgramCall, ProgramOutput, PythonPackages, TestHome};
+use hermes_testkit::{NodePackage, ProgramCall, ProgramOutput, PythonPackages, TestHome};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -148,6 +148,7 @@ fn of_account(call: ProgramCall) -> ProgramCall {
         "SSL_CERT_FILE",
         "SSL_CERT_DIR",
         "REQUESTS_CA_BUNDLE",
+        "NODE_EXTRA_CA_CERTS",
         "PIP_INDEX_URL",
         "PIP_CONFIG_FILE",
         "UV_DEFAULT_INDEX",
@@ -409,4 +410,55 @@ fn text_becomes_speech_with_a_package_that_the_first_call_installs() {
         assert!(text.contains("there is no voice 'no-such-voice'"), "{text}");
         assert_eq!(generations(), 1);
     }
+}
+
+/// Node and npm of a package, as programs of a directory.
+fn node_programs(desk: &Desk) -> PathBuf {
+    let package = NodePackage::install("everything-2026.8.31", EVERYTHING);
+    let node = fs::canonicalize(package.node()).unwrap();
+    let npm = node.ancestors().nth(2).unwrap();
+    let npm = npm.join("lib/node_modules/npm/bin/npm-cli.js");
+    let directory = desk.home.outside("node-bin");
+    fs::create_dir_all(&directory).unwrap();
+    std::os::unix::fs::symlink(&node, directory.join("node")).unwrap();
+    let script = format!(
+        "#!/bin/sh\nexec {} {} \"$@\"\n",
+        node.display(),
+        npm.display()
+    );
+    desk.home.put_outside("node-bin/npm", script, 0o755);
+    // By which this machine's account reaches the registry.
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    if let Ok(settings) = fs::read(home.join(".npmrc")) {
+        fs::write(desk.home.user_home().join(".npmrc"), settings).unwrap();
+    }
+    directory
+}
+
+const EVERYTHING: &str = "@modelcontextprotocol/server-everything@2026.8.31";
+
+#[test]
+fn a_server_of_npm_is_pinned_by_its_hashes_and_serves() {
+    let desk = Desk::new();
+    let path = node_programs(&desk);
+    let search = format!("{}:/usr/bin:/bin", path.display());
+    let run = |words: &[&str]| of_account(desk.home.hermes(words).env("PATH", &search)).run();
+    let pinned = format!("npm:{EVERYTHING}");
+    run(&["addons", "install", &pinned]).succeeds();
+    run(&["addons", "verify"]).succeeds();
+    let (name, _) = pinned.rsplit_once('@').unwrap();
+    let config = format!("mcp_servers: {{everything: {{addon: '{name}', args: [stdio]}}}}\n");
+    desk.home.put("config.yaml", config);
+    // Waits for the server, however long it takes to start the first time.
+    run(&["mcp", "test", "everything"]).succeeds();
+    let echo = run(&[
+        "tools",
+        "call",
+        "mcp__everything__echo",
+        r#"{"message": "pinned"}"#,
+    ]);
+    let echo = echo.succeeds().json().to_string();
+    assert!(echo.contains("pinned"), "{echo}");
 }

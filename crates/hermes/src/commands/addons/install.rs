@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed};
+use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed, NodePackage};
 use serde_json::json;
 
 use super::progress::Progress;
@@ -16,7 +16,7 @@ use crate::ui::{counted, human_size};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The features
+    /// The features, or packages of npm as npm:NAME@VERSION
     #[arg(required = true, value_name = "FEATURE")]
     features: Vec<String>,
     /// Install again what is there already
@@ -57,7 +57,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if args.dry_run {
         return dry_run(args, context, &addons);
     }
-    let is_addon = |name: &String| Feature::named(name).and_then(Feature::addon).is_some();
+    let is_addon = |name: &String| {
+        NodePackage::is_meant(name) || Feature::named(name).and_then(Feature::addon).is_some()
+    };
     if addons.settings().gate() == Gate::Open && args.features.iter().any(is_addon) {
         context.ensure_home()?;
         context.start_logging();
@@ -129,6 +131,13 @@ fn wheelhouse(args: &Args) -> Result<Option<PathBuf>> {
 fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> {
     let mut plans = Vec::new();
     for feature in &args.features {
+        if NodePackage::is_meant(feature) {
+            super::succeeded(context, NodePackage::parse(feature), args.json)?;
+            context.note(format!(
+                "{feature}: would be resolved and installed with npm"
+            ))?;
+            continue;
+        }
         let details = super::succeeded(context, addons.details(feature), args.json)?;
         if !args.json {
             let refusal = addons.settings().gate().refusal();

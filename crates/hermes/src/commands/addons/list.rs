@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 
 /// Features for tests of the installation are no news to people.
 fn is_hidden(row: &AddonRow) -> bool {
-    let feature = Feature::named(row.feature);
+    let feature = Feature::named(&row.feature);
     feature
         .and_then(Feature::addon)
         .is_some_and(|addon| addon.hidden)
@@ -83,7 +83,7 @@ fn cells(row: &AddonRow) -> Vec<String> {
     let worker = row.worker.as_ref();
     let worker = worker.map_or("-", |worker| worker.state.name());
     vec![
-        row.feature.to_owned(),
+        row.feature.clone(),
         row.state.name().to_owned(),
         row.version.clone().unwrap_or_else(|| "-".to_owned()),
         size,

@@ -44,7 +44,7 @@ fn page(
 ) -> String {
     let row = &details.row;
     let mut page = Page::new(context.printer, LABEL_WIDTH);
-    page.heading(row.feature);
+    page.heading(&row.feature);
     page.row("State", row.state.name());
     page.row("Packages", &row.specs.join(", "));
     if details.closure.is_empty() {
