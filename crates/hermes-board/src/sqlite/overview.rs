@@ -27,7 +27,7 @@ pub struct BoardOverview {
 impl SqliteBoard {
     /// The board beside its cards, from one moment.
     pub fn overview(&self) -> Result<BoardOverview> {
-        self.read(|tx| tx.overview())
+        self.read(Transaction::overview)
     }
 
     /// Changes the title or the body of a card that is not archived.

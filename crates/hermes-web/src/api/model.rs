@@ -12,7 +12,7 @@ use crate::http::ApiError;
 /// Most models of a provider that are listed.
 const MOST_MODELS: usize = 50;
 /// Tasks of the reference that have a model of their own.
-const TASKS: [&str; 12] = [
+const TASKS: [&str; 11] = [
     "vision",
     "web_extract",
     "compression",
@@ -24,7 +24,6 @@ const TASKS: [&str; 12] = [
     "kanban_decomposer",
     "profile_describer",
     "goal_judge",
-    "curator",
 ];
 /// Resets all tasks.
 const RESET: &str = "__reset__";
