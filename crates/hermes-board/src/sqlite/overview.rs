@@ -27,7 +27,7 @@ pub struct BoardOverview {
 impl SqliteBoard {
     /// The board beside its cards, from one moment.
     pub fn overview(&self) -> Result<BoardOverview> {
-        self.read(Transaction::overview)
+        self.read(overview)
     }
 
     /// Changes the title or the body of a card that is not archived.
@@ -42,42 +42,6 @@ impl SqliteBoard {
 }
 
 impl Transaction<'_> {
-    fn overview(&self) -> Result<BoardOverview> {
-        let comments = self.all(
-            "SELECT task_id, count(*) FROM task_comments GROUP BY task_id",
-            [],
-            |row| {
-                let mut cells = Cells::new(row);
-                Ok((cells.text()?, cells.int()?))
-            },
-        )?;
-        let progress = self.all(
-            "SELECT l.parent_id, sum(t.status = 'done'), count(*)
-             FROM task_links l JOIN tasks t ON t.id = l.child_id GROUP BY l.parent_id",
-            [],
-            |row| {
-                let mut cells = Cells::new(row);
-                Ok((cells.text()?, (cells.int()?, cells.int()?)))
-            },
-        )?;
-        let names = |sql: &str| self.all(sql, [], |row| Cells::new(row).text());
-        let latest = self.one("SELECT max(id) FROM task_events", [], |row| {
-            Cells::new(row).int_or_none()
-        })?;
-        Ok(BoardOverview {
-            comments: comments.into_iter().collect(),
-            progress: progress.into_iter().collect(),
-            tenants: names(
-                "SELECT DISTINCT tenant FROM tasks WHERE tenant IS NOT NULL ORDER BY tenant",
-            )?,
-            assignees: names(
-                "SELECT DISTINCT assignee FROM tasks
-                 WHERE assignee IS NOT NULL AND status <> 'archived' ORDER BY assignee",
-            )?,
-            latest_event_id: latest.flatten().unwrap_or(0),
-        })
-    }
-
     fn edit_text(&self, id: &TaskId, title: Option<&str>, body: Option<&str>) -> Result<()> {
         let open = [
             Status::Triage,
@@ -101,4 +65,41 @@ impl Transaction<'_> {
         self.append(id, None, "edited", Value::Null)?;
         Ok(())
     }
+}
+
+/// Everything of an overview, from one moment.
+fn overview(tx: &Transaction<'_>) -> Result<BoardOverview> {
+    let comments = tx.all(
+        "SELECT task_id, count(*) FROM task_comments GROUP BY task_id",
+        [],
+        |row| {
+            let mut cells = Cells::new(row);
+            Ok((cells.text()?, cells.int()?))
+        },
+    )?;
+    let progress = tx.all(
+        "SELECT l.parent_id, sum(t.status = 'done'), count(*)
+         FROM task_links l JOIN tasks t ON t.id = l.child_id GROUP BY l.parent_id",
+        [],
+        |row| {
+            let mut cells = Cells::new(row);
+            Ok((cells.text()?, (cells.int()?, cells.int()?)))
+        },
+    )?;
+    let names = |sql: &str| tx.all(sql, [], |row| Cells::new(row).text());
+    let latest = tx.one("SELECT max(id) FROM task_events", [], |row| {
+        Cells::new(row).int_or_none()
+    })?;
+    Ok(BoardOverview {
+        comments: comments.into_iter().collect(),
+        progress: progress.into_iter().collect(),
+        tenants: names(
+            "SELECT DISTINCT tenant FROM tasks WHERE tenant IS NOT NULL ORDER BY tenant",
+        )?,
+        assignees: names(
+            "SELECT DISTINCT assignee FROM tasks
+             WHERE assignee IS NOT NULL AND status <> 'archived' ORDER BY assignee",
+        )?,
+        latest_event_id: latest.flatten().unwrap_or(0),
+    })
 }
