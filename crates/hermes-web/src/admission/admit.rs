@@ -234,7 +234,12 @@ async fn gated_access(
         Ok(None) => {}
         Err(error) => return Err(refused(error)),
     }
-    Err(unauthenticated(app, visitor, request, had_session))
+    Err(Box::new(unauthenticated(
+        app,
+        visitor,
+        request,
+        had_session,
+    )))
 }
 
 fn ticket_access(app: &App, visitor: &Visitor, request: &Parts) -> Result<Access, Box<ApiError>> {
@@ -258,12 +263,7 @@ fn ticket_access(app: &App, visitor: &Visitor, request: &Parts) -> Result<Access
 }
 
 /// Pages lead to the login, the API says where it is.
-fn unauthenticated(
-    app: &App,
-    visitor: &Visitor,
-    request: &Parts,
-    had_session: bool,
-) -> Box<Response> {
+fn unauthenticated(app: &App, visitor: &Visitor, request: &Parts, had_session: bool) -> Response {
     let path = request.uri.path();
     let wanted = request.uri.path_and_query().map(ToString::to_string);
     let wanted = wanted.filter(|_| !is_api(path));
@@ -273,7 +273,7 @@ fn unauthenticated(
         if let Ok(address) = HeaderValue::from_str(&address) {
             response.headers_mut().insert(header::LOCATION, address);
         }
-        return Box::new(response);
+        return response;
     }
     let (error, reason) = if had_session {
         ("session_expired", "invalid_or_expired_session")
@@ -285,7 +285,7 @@ fn unauthenticated(
         .field("error", error)
         .field("reason", reason)
         .field("login_url", address);
-    Box::new(error.into_response())
+    error.into_response()
 }
 
 fn wants_page(headers: &HeaderMap) -> bool {

@@ -111,7 +111,7 @@ pub(crate) fn status(call: &Call) -> Answered {
     call.answer(json!({
         "name": name,
         "running": child.is_some_and(|child| !child.has_ended()),
-        "exit_code": status.map(|status| status.signed_code()),
+        "exit_code": status.map(hermes_proc::ExitStatus::signed_code),
         "pid": child.map(Child::pid),
         "lines": tail.collect::<Vec<_>>(),
     }))

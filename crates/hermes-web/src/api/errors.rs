@@ -86,7 +86,7 @@ impl From<hermes_runtime::Error> for ApiError {
 impl From<hermes_cron::Error> for ApiError {
     fn from(error: hermes_cron::Error) -> Self {
         use hermes_cron::Error;
-        let text = with_hint(error.to_string(), error.hint().map(Into::into));
+        let text = with_hint(error.to_string(), error.hint());
         match &error {
             Error::NoSuchJob(_) => Self::not_found(text),
             Error::Schedule(_) | Error::Refused { .. } => Self::bad_request(text),

@@ -11,7 +11,7 @@ use crate::call::{Answered, Call, missing};
 use crate::http::ApiError;
 
 /// Cloning a profile copies files, deleting one stops processes.
-const TIME_LIMIT: Duration = Duration::from_secs(120);
+const TIME_LIMIT: Duration = Duration::from_mins(2);
 /// Largest persona.
 const MAX_SOUL: usize = 1 << 20;
 const SOUL: &str = "SOUL.md";
@@ -30,7 +30,7 @@ pub(crate) fn list(call: &Call) -> Answered {
     let profiles: Vec<Value> = found
         .profiles
         .iter()
-        .map(|profile| profile.to_json())
+        .map(hermes_home::profiles::ProfileSummary::to_json)
         .collect();
     call.answer(json!({ "profiles": profiles }))
 }

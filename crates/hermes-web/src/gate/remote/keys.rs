@@ -13,7 +13,7 @@ use super::{Kind, RemoteSettings};
 use crate::gate::WebAddress;
 
 /// How long addresses and keys are kept.
-const LIFETIME: Duration = Duration::from_secs(300);
+const LIFETIME: Duration = Duration::from_mins(5);
 /// How long a provider may take to answer.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Largest answer.
