@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(read(Purpose::Access, &text, 99), Some(expected));
         assert_eq!(read(Purpose::Access, &text, 100), None);
         assert_eq!(read(Purpose::Refresh, &text, 1), None);
-        let changed = format!("{}x", text);
+        let changed = format!("{text}x");
         assert_eq!(read(Purpose::Access, &changed, 1), None);
         let others = Sessions::new(b"another key of some length");
         assert_eq!(others.identity(Purpose::Access, &text, 1), None);
