@@ -206,7 +206,7 @@ fn keys_are_masked_set_removed_and_shown_five_times() {
 }
 
 #[test]
-fn jobs_profiles_skills_models_and_logs() {
+fn jobs_are_made_paused_changed_and_deleted() {
     let home = home_with_session();
     let server = Server::local(&home);
     let new = json!({"prompt": "look", "schedule": "every 2h", "name": "watch"});
@@ -230,7 +230,12 @@ fn jobs_profiles_skills_models_and_logs() {
     assert_eq!(changed.expect(200)["name"], "later");
     assert_eq!(server.with_token("DELETE", &path).send().status, 200);
     assert_eq!(server.with_token("GET", &path).send().status, 404);
+}
 
+#[test]
+fn profiles_skills_models_and_logs() {
+    let home = home_with_session();
+    let server = Server::local(&home);
     let made = server.call("POST", "/api/profiles", &json!({"name": "coder"}));
     assert_eq!(made.expect(200)["name"], "coder");
     let profiles = server.get("/api/profiles");

@@ -147,7 +147,7 @@ fn a_login_at_a_provider_is_checked_in_every_part() {
     }
     // A login without the cookie of its beginning was begun by somebody else.
     assert_eq!(come_back(&state, "").status, 400);
-    *signer.claims.lock().unwrap() = good.clone();
+    *signer.claims.lock().unwrap() = good;
     let (begun, address) = begin(&server);
     signer.claims.lock().unwrap()["nonce"] = json!(parameter(&address, "nonce"));
     let state = parameter(&address, "state");
