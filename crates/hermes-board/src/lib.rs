@@ -40,8 +40,8 @@ pub use projects::find_project;
 pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
-    BoardEvent, BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts,
-    Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
+    BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
+    Counts, Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
     PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole,
     SwarmWorker, Undecided, Unseen,
 };
