@@ -37,10 +37,10 @@ pub(crate) use hermes_text::shown;
 pub use projects::find_project;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
-    BoardEvent, BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts,
-    Decomposition, EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit,
-    RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, Undecided,
-    Unseen,
+    BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
+    Counts, Decomposition, EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild,
+    ResultEdit, RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker,
+    Undecided, Unseen,
 };
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;

@@ -60,6 +60,23 @@ vars! {
     HERMES_DOCKER_EXEC_AS_ROOT;
     /// `1`, `true` or `yes`: the container image is asked to serve the dashboard.
     HERMES_DASHBOARD;
+    /// Address on which `hermes dashboard` listens, unless `--host` says another; 127.0.0.1 if unset.
+    HERMES_DASHBOARD_HOST;
+    /// Port of `hermes dashboard`, unless `--port` says another; 9119 if unset, 0 means any free one.
+    HERMES_DASHBOARD_PORT;
+    /// `1`, `true` or `yes`: nobody is asked to log in to the dashboard, as with `--insecure`.
+    HERMES_DASHBOARD_INSECURE;
+    /// `1`, `true` or `yes`: a dashboard without logins shows secrets and offers terminals, too.
+    HERMES_DASHBOARD_INSECURE_FULL;
+    /// Names under which the dashboard is reached, separated by commas, instead of
+    /// `dashboard.extra_hosts`.
+    HERMES_DASHBOARD_EXTRA_HOSTS;
+    /// Any yes: the dashboard offers a chat in a terminal, as with `--tui`.
+    HERMES_DASHBOARD_TUI;
+    /// The token of the dashboard's pages on this machine, instead of a new one at every start.
+    HERMES_DASHBOARD_SESSION_TOKEN;
+    /// Directory of another front-end that the dashboard serves instead of its own pages.
+    HERMES_WEB_DIST;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
     /// Directory in which s6 looks for the service slots of gateways; `/run/service` if unset.

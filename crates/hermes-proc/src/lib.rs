@@ -63,7 +63,7 @@ pub use orphans::{adopt_orphans, reap_orphans};
 pub use own_memory::hide_own_memory;
 pub use poll::{PollSet, Watched, first_readable, read_once};
 pub use process_space::ProcessSpace;
-pub use pty::Pty;
+pub use pty::{Pty, resize_terminal};
 pub use replace::replace_process;
 pub use service_signals::{ServiceSignal, ServiceSignals};
 pub use signal::{ProcessHandle, Stopped};

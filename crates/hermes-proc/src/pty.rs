@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -28,18 +28,21 @@ impl Pty {
             OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
-        tcsetwinsize(
-            &terminal,
-            Winsize {
-                ws_row: rows,
-                ws_col: columns,
-                ws_xpixel: 0,
-                ws_ypixel: 0,
-            },
-        )?;
+        resize_terminal(&terminal, rows, columns)?;
         Ok(Self {
             controller: File::from(controller),
             terminal,
         })
     }
+}
+
+/// Gives the terminal behind one of its ends another size, and tells whoever runs on it.
+pub fn resize_terminal(end: &impl AsFd, rows: u16, columns: u16) -> io::Result<()> {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    Ok(tcsetwinsize(end, size)?)
 }

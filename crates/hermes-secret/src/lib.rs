@@ -14,7 +14,7 @@ mod shape;
 mod sink;
 
 pub use assignments::is_variables_file;
-pub use mask::{display_mask, log_mask};
+pub use mask::{display_mask, is_display_mask, log_mask};
 pub use mask_search::masks_in;
 pub use name::is_secret_name;
 pub use redactor::Redactor;

@@ -29,6 +29,12 @@ fn ends(secret: &str, shortest: usize, head: usize, tail: usize) -> String {
     format!("{first}{GAP}{last}")
 }
 
+/// Whether a value is what [`display_mask`] left behind: nobody's secret.
+pub fn is_display_mask(value: &str) -> bool {
+    let letters: Vec<char> = value.chars().collect();
+    value == FULL || letters.len() == 11 && letters.iter().skip(4).take(3).all(|c| *c == '.')
+}
+
 /// Whether a value is what [`log_mask`] left behind. Masking it again would lose the ends.
 pub(crate) fn is_masked(value: &str) -> bool {
     let is_log_mask = || {

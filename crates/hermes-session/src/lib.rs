@@ -31,6 +31,6 @@ pub use store::{
     DiscoveredConversation, Insights, InsightsRequest, ListRequest, ListedConversation,
     LockAttempt, MessageWindow, Neighbour, Optimized, RecalledMessage, Resumed, ScrollRequest,
     SearchHit, SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats, TypedMessage,
-    UndoneTurns, UsageOf, now,
+    UndoneTurns, UsageOf, UsageReport, UsageSum, now,
 };
 pub use title::{MAX_TITLE, clean_title};

@@ -57,6 +57,8 @@ verbs! { Context;
     Kanban(Box<commands::kanban::Args>) => commands::kanban::run,
     /// Run, start and stop the process that serves a profile day and night
     Gateway(commands::gateway::Args) => commands::gateway::run,
+    /// Serve the dashboard: the installation in a browser
+    Dashboard(commands::dashboard::Args) => commands::dashboard::run,
     /// Schedule jobs: prompts for the agent, or scripts, at set times
     Cron(commands::cron::Args) => commands::cron::run,
     /// Show the model in use, or choose another one

@@ -22,6 +22,7 @@ mod links;
 mod lists;
 mod notify;
 mod open;
+mod overview;
 mod prioritize;
 mod promote;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use events::{BoardEvent, EventQuery};
 pub use lists::{CardDetail, ListQuery, RunFilter, SortOrder};
 pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
+pub use overview::BoardOverview;
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};

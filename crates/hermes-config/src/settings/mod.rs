@@ -13,6 +13,7 @@ mod problem;
 mod reporter;
 mod stamps;
 mod value_text;
+mod whole_file;
 mod write;
 mod wrong_value;
 
@@ -23,6 +24,7 @@ pub use origin::{Candidate, Layer};
 pub use problem::Problem;
 pub use reporter::ProblemReporter;
 pub use value_text::{is_secret_path, masked, plain_text};
+pub use whole_file::{WholeFileError, change_values, masked_text, replace_file};
 pub use write::{
     ConfigError, SetOutcome, SetRequest, Target, append_to_list, append_value, changes_security,
     edit_text_file, remove_root_key, remove_value, set, set_variable, unset,

@@ -157,7 +157,7 @@ pub fn append_value(sources: &Sources, key: &str, item: &Value) -> Result<(), Co
 
 /// Changes `config.yaml`. A file without a single setting is begun with the current version of the
 /// schema, so that no later migration takes it for an old one.
-fn edit_settings(
+pub(super) fn edit_settings(
     sources: &Sources,
     change: impl FnOnce(&str) -> Result<String, ConfigError>,
 ) -> Result<(), ConfigError> {
@@ -339,7 +339,7 @@ fn split_key(key: &str) -> Result<Vec<String>, ConfigError> {
 }
 
 /// Whether the administrator's file holds this very key, or something below or above it.
-fn refuse_managed(sources: &Sources, path: &[String]) -> Result<(), ConfigError> {
+pub(super) fn refuse_managed(sources: &Sources, path: &[String]) -> Result<(), ConfigError> {
     let Some(managed) = sources.managed_path() else {
         return Ok(());
     };

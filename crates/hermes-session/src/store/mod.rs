@@ -1,5 +1,6 @@
 //! Sessions in SQLite, one file per operation.
 
+mod analytics;
 mod append;
 mod compaction;
 mod export;
@@ -23,6 +24,7 @@ mod typed;
 mod undo;
 mod usage;
 
+pub use analytics::{UsageReport, UsageSum};
 pub use append::ConversationStep;
 pub use compaction::{Compaction, CompactionLock, LockAttempt};
 pub use filter::SessionFilter;

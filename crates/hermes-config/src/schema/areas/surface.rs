@@ -10,21 +10,31 @@ sections! {
         /// Whether token counts are shown.
         "show_token_analytics": flag(false);
         /// Client id for logging in through a portal.
-        "oauth.client_id": text("");
+        "oauth.client_id": text("").var("HERMES_DASHBOARD_OAUTH_CLIENT_ID");
         /// Address of that portal.
-        "oauth.portal_url": text("");
+        "oauth.portal_url": text("").var("HERMES_DASHBOARD_PORTAL_URL");
+        /// Address of an OpenID Connect provider whose users may log in.
+        "oauth.self_hosted.issuer": text("").var("HERMES_DASHBOARD_OIDC_ISSUER");
+        /// Client id of the dashboard at that provider.
+        "oauth.self_hosted.client_id": text("").var("HERMES_DASHBOARD_OIDC_CLIENT_ID");
+        /// Client secret, where the provider gave one.
+        "oauth.self_hosted.client_secret": text("").var("HERMES_DASHBOARD_OIDC_CLIENT_SECRET").secret();
+        /// Scopes that are asked for; `openid` must be among them.
+        "oauth.self_hosted.scopes": text("").var("HERMES_DASHBOARD_OIDC_SCOPES");
         /// Address under which the dashboard is reached.
-        "public_url": text("");
+        "public_url": text("").var("HERMES_DASHBOARD_PUBLIC_URL");
         /// User name of the built-in login.
-        "basic_auth.username": text("");
+        "basic_auth.username": text("").var("HERMES_DASHBOARD_BASIC_AUTH_USERNAME");
         /// Hash of its password.
-        "basic_auth.password_hash": text("").secret();
+        "basic_auth.password_hash": text("").secret().var("HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_HASH");
         /// Its password in plain text; the hash is better.
-        "basic_auth.password": text("").secret();
+        "basic_auth.password": text("").secret().var("HERMES_DASHBOARD_BASIC_AUTH_PASSWORD");
         /// Key that signs login cookies.
-        "basic_auth.secret": text("").secret();
+        "basic_auth.secret": text("").secret().var("HERMES_DASHBOARD_BASIC_AUTH_SECRET");
         /// Seconds a login lasts; 0 means the built-in default.
-        "basic_auth.session_ttl_seconds": int(0);
+        "basic_auth.session_ttl_seconds": int(0).var("HERMES_DASHBOARD_BASIC_AUTH_TTL_SECONDS");
+        /// Further names under which the dashboard is reached, such as the one of a tunnel.
+        "extra_hosts": list();
         /// Proxies whose headers are trusted.
         "trusted_proxies": list();
         /// Tenant the board shows first.

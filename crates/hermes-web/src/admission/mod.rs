@@ -1,0 +1,10 @@
+//! The way of a request to its endpoint, and the endpoints of a login.
+
+mod admit;
+mod login;
+mod renewal;
+
+pub(crate) use admit::{Endpoints, answered};
+pub(crate) use login::{
+    callback, login_page, logout, me, password_login, providers, start, ws_ticket,
+};

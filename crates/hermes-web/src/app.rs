@@ -1,0 +1,149 @@
+//! Everything that requests share.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use hermes_runtime::Context;
+use hermes_secret::Redactor;
+use tokio::sync::{Semaphore, watch};
+
+use crate::action_registry::Actions;
+use crate::gate::Gate;
+use crate::http::ApiError;
+use crate::live::BoardFeeds;
+use crate::route::Route;
+use crate::settings::DashboardSettings;
+
+/// WebSockets at once.
+const MOST_SOCKETS: usize = 512;
+
+/// The state of a dashboard.
+pub(crate) struct App {
+    /// A front-end of another build.
+    pub(crate) web_dist: Option<PathBuf>,
+    /// Whether the chat in a terminal is offered.
+    pub(crate) has_chat: bool,
+    /// The port in use.
+    pub(crate) port: u16,
+    pub(crate) gate: Gate,
+    /// Every endpoint.
+    pub(crate) routes: &'static [Route],
+    pub(crate) actions: Actions,
+    pub(crate) feeds: Arc<BoardFeeds>,
+    /// Places for WebSockets.
+    pub(crate) sockets: Arc<Semaphore>,
+    context: RwLock<Arc<Context>>,
+    /// Masks secrets, with the settings and the version of the key store that it knows.
+    redactor: Mutex<Option<Known>>,
+    /// True once the dashboard stops: streams end then.
+    stopping: watch::Sender<bool>,
+}
+
+/// A redactor, and what it was made from.
+struct Known {
+    context: Arc<Context>,
+    keys: Option<hermes_fs::Version>,
+    redactor: Arc<Redactor>,
+}
+
+impl App {
+    pub(crate) fn new(
+        settings: DashboardSettings,
+        port: u16,
+        context: Context,
+        routes: &'static [Route],
+    ) -> Arc<Self> {
+        let context = Arc::new(context);
+        Arc::new(Self {
+            gate: Gate::new(settings.gate, &context.location.home),
+            web_dist: settings.web_dist,
+            has_chat: settings.has_chat,
+            routes,
+            actions: Actions::default(),
+            feeds: Arc::default(),
+            sockets: Arc::new(Semaphore::new(MOST_SOCKETS)),
+            port,
+            context: RwLock::new(context),
+            redactor: Mutex::new(None),
+            stopping: watch::channel(false).0,
+        })
+    }
+
+    /// The profile, as it is configured now. Settings are read again when a file has changed.
+    pub(crate) fn context(&self) -> Arc<Context> {
+        let known = Arc::clone(&self.context.read().unwrap_or_else(PoisonError::into_inner));
+        if known.config().is_current() {
+            return known;
+        }
+        let fresh = Arc::new(known.with_env(known.env.clone()));
+        *self.context.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
+        fresh
+    }
+
+    /// Masks every secret that this home knows.
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        let context = self.context();
+        let keys = hermes_fs::version(&context.location.home.join("auth.json"));
+        let mut known = self.redactor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known
+            && Arc::ptr_eq(&known.context, &context)
+            && keys.is_some()
+            && known.keys == keys
+        {
+            return Arc::clone(&known.redactor);
+        }
+        let redactor = Arc::new(context.redactor().that_knows(&self.gate.settings.token));
+        *known = Some(Known {
+            context,
+            keys,
+            redactor: Arc::clone(&redactor),
+        });
+        redactor
+    }
+
+    /// Ends all streams.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Becomes true when the dashboard stops.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+
+    /// The address of the first page, for people.
+    pub(crate) fn own_url(&self) -> String {
+        if let Some(url) = &self.gate.settings.public_url {
+            return url.as_text();
+        }
+        let host = self.gate.settings.host.as_str();
+        let host = match host.parse::<IpAddr>() {
+            Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
+            Ok(IpAddr::V6(address)) => format!("[{address}]"),
+            _ => host.to_owned(),
+        };
+        format!("http://{host}:{}", self.port)
+    }
+}
+
+/// Waits until the dashboard stops.
+pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the dashboard: an error means the end as well.
+    drop(stopping.wait_for(|stopping| *stopping).await);
+}
+
+/// Runs work that may wait for the disk beside the connections.
+pub(crate) async fn off_loop<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => {
+            tracing::error!(%error, "a request failed");
+            Err(ApiError::internal(
+                "the request failed; `hermes logs gui` has the reason",
+            ))
+        }
+    }
+}

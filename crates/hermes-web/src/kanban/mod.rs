@@ -1,0 +1,10 @@
+//! `/api/plugins/kanban`: the task board. What may happen to a card is decided by `hermes-board`; what
+//! starts or stops workers, or asks a model, is done by the program's own commands.
+
+pub(crate) mod boards;
+pub(crate) mod cards;
+pub(crate) mod events;
+mod opened;
+pub(crate) mod settings;
+pub(crate) mod view;
+pub(crate) mod workers;

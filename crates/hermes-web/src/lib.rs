@@ -1,0 +1,26 @@
+//! The dashboard: pages and an API for one installation, behind a gate that fails closed.
+//!
+//! [`Dashboard`] listens and answers until it is told to stop. What it may do is decided once, by
+//! [`DashboardSettings`], before a socket exists. Every truth that it shows lives in files and databases
+//! of other crates.
+
+mod action_registry;
+mod admission;
+mod api;
+mod app;
+mod call;
+mod gate;
+mod http;
+mod kanban;
+mod live;
+mod masking;
+mod openapi;
+mod pages;
+mod pty;
+mod route;
+mod routes;
+mod server;
+mod settings;
+
+pub use server::{BindError, Dashboard};
+pub use settings::{DashboardOptions, DashboardSettings, SettingsError};

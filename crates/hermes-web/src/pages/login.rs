@@ -1,0 +1,28 @@
+//! The page on which people log in.
+
+use askama::Template;
+
+use super::layout::asset_url;
+
+/// A way to log in.
+pub(crate) struct LoginProvider {
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+pub(crate) struct LoginPage {
+    pub(crate) prefix: String,
+    pub(crate) next: String,
+    pub(crate) has_password: bool,
+    pub(crate) providers: Vec<LoginProvider>,
+    /// Whether anybody has to.
+    pub(crate) is_needed: bool,
+}
+
+impl LoginPage {
+    fn asset(&self, name: &str) -> String {
+        asset_url(&self.prefix, name)
+    }
+}
