@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use http_body_util::{BodyExt as _, Limited};
 use hyper::header::HeaderName;
 use hyper::{Method, Request};
 use serde_json::Value;
@@ -10,6 +11,8 @@ use crate::call::{Answered, Call};
 use crate::gate::Mode;
 use crate::http::ApiError;
 
+/// Largest reason of a refusal.
+const MOST_REFUSAL: usize = 64 << 10;
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// `POST /api/chat/runs`.
@@ -68,6 +71,26 @@ async fn forward(call: &Call, method: Method, path: &str, body: Option<&Value>) 
     if let Some(last) = call.headers().get(&LAST_EVENT) {
         request.headers_mut().insert(LAST_EVENT, last.clone());
     }
-    let answered: Response = call.app.runs.answer(request, path).await;
-    Ok(answered)
+    let answered = call.app.runs.answer(request, path).await;
+    if answered.status().is_success() {
+        return Ok(answered);
+    }
+    Err(refusal(answered).await)
+}
+
+/// A refusal of the runs in the shape of the dashboard.
+async fn refusal(answered: Response) -> ApiError {
+    let status = answered.status();
+    let body = Limited::new(answered.into_body(), MOST_REFUSAL)
+        .collect()
+        .await;
+    let said: Value = match body {
+        Ok(body) => serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "the reason of a refused turn cannot be read");
+            Value::Null
+        }
+    };
+    let message = said["error"]["message"].as_str();
+    ApiError::new(status, message.unwrap_or("the turn was refused"))
 }
