@@ -87,6 +87,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         to: "hermes-mcp",
         reason: "tools of MCP servers are tools",
     },
+    Sideways {
+        from: "hermes-web",
+        to: "hermes-api",
+        reason: "a turn of the chat page is a run of the API, in the same process",
+    },
 ];
 
 /// A permitted dependency within one layer.

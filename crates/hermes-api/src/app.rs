@@ -36,8 +36,18 @@ impl App {
         host: Arc<dyn ApiHost>,
         routes: &'static [Route],
     ) -> Arc<Self> {
+        Self::with_ledger(settings, host, routes, TurnLedger::new())
+    }
+
+    /// With a record of turns of its own.
+    pub(crate) fn with_ledger(
+        settings: ApiSettings,
+        host: Arc<dyn ApiHost>,
+        routes: &'static [Route],
+        ledger: TurnLedger,
+    ) -> Arc<Self> {
         let metrics = Arc::new(Metrics::new());
-        let ledger = Arc::new(TurnLedger::new());
+        let ledger = Arc::new(ledger);
         Arc::new(Self {
             turns: Turns::new(
                 &settings,

@@ -13,6 +13,7 @@ mod chat;
 mod clock;
 mod content;
 mod database;
+mod embedded;
 mod guard;
 mod host;
 mod http;
@@ -35,6 +36,7 @@ mod sessions;
 mod settings;
 mod turn;
 
+pub use embedded::EmbeddedRuns;
 pub use host::ApiHost;
 pub use server::{ApiServer, BindError};
 pub use settings::{ApiSettings, SettingsError};

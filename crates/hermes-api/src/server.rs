@@ -190,7 +190,7 @@ impl ApiServer {
 }
 
 /// Forgets what is too old, beside the connections.
-fn sweep_ledger(app: &Arc<App>) {
+pub(crate) fn sweep_ledger(app: &Arc<App>) {
     if !app.ledger.is_open() {
         return;
     }

@@ -154,6 +154,24 @@ impl ApiSettings {
         }))
     }
 
+    /// For a surface of the same process that asks for runs: there is nothing to listen on.
+    pub(crate) fn embedded(context: &Context) -> Self {
+        let config = context.config();
+        let cache = config.int("gateway.agent_cache_mb").unwrap_or_default();
+        Self {
+            host: DEFAULT_HOST.to_owned(),
+            port: 0,
+            // Nobody is told it, so nobody has it.
+            key: SecretString::new(hermes_fs::random_hex(64)),
+            origins: Origins::These(Vec::new()),
+            model_name: model_name(context),
+            routes: Vec::new(),
+            max_turns: None,
+            cache_bytes: usize::try_from(cache).unwrap_or_default() << 20,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether only this machine can connect.
     pub(crate) fn is_loopback(&self) -> bool {
         is_loopback(&self.host)

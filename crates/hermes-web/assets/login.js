@@ -1,25 +1,26 @@
-// Logs in with a password and goes on to the page that was wanted.
-const prefix = document.querySelector('meta[name="hermes-prefix"]').content;
-const form = document.getElementById("password");
-const problem = document.getElementById("problem");
+// Signing in with a password.
 
+import { base, call } from "./api.js";
+
+const form = document.getElementById("password");
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
-  problem.textContent = "";
-  const fields = new FormData(form);
-  const response = await fetch(`${prefix}/auth/password-login`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({
-      username: fields.get("username"),
-      password: fields.get("password"),
+  const wrong = form.querySelector(".wrong");
+  const button = form.querySelector("button");
+  wrong.textContent = "";
+  button.disabled = true;
+  try {
+    const answer = await call("POST", "/auth/password-login", {
+      provider: "basic",
+      username: form.elements.username.value,
+      password: form.elements.password.value,
       next: form.dataset.next,
-    }),
-  });
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) {
-    location.assign(answer.next);
-  } else {
-    problem.textContent = answer.detail ?? "The login failed.";
+    });
+    location.assign(answer?.next || `${base}/`);
+  } catch (error) {
+    wrong.textContent = error.status === 401 ? "The user name or the password is wrong." : error.message;
+    form.elements.password.value = "";
+    form.elements.password.focus();
+    button.disabled = false;
   }
 });

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use hermes_api::{ApiHost, EmbeddedRuns};
 use hermes_runtime::Context;
 use hermes_secret::Redactor;
 use tokio::sync::{Semaphore, watch};
@@ -13,7 +14,9 @@ use crate::gate::Gate;
 use crate::http::ApiError;
 use crate::live::BoardFeeds;
 use crate::route::Route;
+use crate::samples::Samples;
 use crate::settings::DashboardSettings;
+use crate::shared_reads::SharedReads;
 
 /// WebSockets at once.
 const MOST_SOCKETS: usize = 512;
@@ -33,7 +36,13 @@ pub(crate) struct App {
     pub(crate) feeds: Arc<BoardFeeds>,
     /// Places for WebSockets.
     pub(crate) sockets: Arc<Semaphore>,
-    context: RwLock<Arc<Context>>,
+    context: Arc<CurrentContext>,
+    /// Turns of the chat page.
+    pub(crate) runs: EmbeddedRuns,
+    /// What the status page has measured.
+    pub(crate) samples: Samples,
+    /// What pages have asked the API for.
+    pub(crate) reads: SharedReads,
     /// Masks secrets, with the settings and the version of the key store that it knows.
     redactor: Mutex<Option<Known>>,
     /// True once the dashboard stops: streams end then.
@@ -54,9 +63,9 @@ impl App {
         context: Context,
         routes: &'static [Route],
     ) -> Arc<Self> {
-        let context = Arc::new(context);
+        let context = Arc::new(CurrentContext(RwLock::new(Arc::new(context))));
         Arc::new(Self {
-            gate: Gate::new(settings.gate, &context.location.home),
+            gate: Gate::new(settings.gate, &context.get().location.home),
             web_dist: settings.web_dist,
             has_chat: settings.has_chat,
             routes,
@@ -64,7 +73,10 @@ impl App {
             feeds: Arc::default(),
             sockets: Arc::new(Semaphore::new(MOST_SOCKETS)),
             port,
-            context: RwLock::new(context),
+            runs: EmbeddedRuns::new(Arc::clone(&context) as Arc<dyn ApiHost>, TURNS),
+            context,
+            samples: Samples::default(),
+            reads: SharedReads::default(),
             redactor: Mutex::new(None),
             stopping: watch::channel(false).0,
         })
@@ -72,13 +84,7 @@ impl App {
 
     /// The profile, as it is configured now. Settings are read again when a file has changed.
     pub(crate) fn context(&self) -> Arc<Context> {
-        let known = Arc::clone(&self.context.read().unwrap_or_else(PoisonError::into_inner));
-        if known.config().is_current() {
-            return known;
-        }
-        let fresh = Arc::new(known.with_env(known.env.clone()));
-        *self.context.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
-        fresh
+        self.context.get()
     }
 
     /// Masks every secret that this home knows.
@@ -105,6 +111,7 @@ impl App {
     /// Ends all streams.
     pub(crate) fn stop(&self) {
         self.stopping.send_replace(true);
+        self.runs.interrupt();
     }
 
     /// Becomes true when the dashboard stops.
@@ -131,6 +138,30 @@ impl App {
 pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
     // The sender lives as long as the dashboard: an error means the end as well.
     drop(stopping.wait_for(|stopping| *stopping).await);
+}
+
+/// The record of the chat page's turns, in the home.
+const TURNS: &str = "dashboard_turns.db";
+
+/// The profile with its settings as they are now.
+struct CurrentContext(RwLock<Arc<Context>>);
+
+impl CurrentContext {
+    fn get(&self) -> Arc<Context> {
+        let known = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
+        if known.config().is_current() {
+            return known;
+        }
+        let fresh = Arc::new(known.with_env(known.env.clone()));
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
+        fresh
+    }
+}
+
+impl ApiHost for CurrentContext {
+    fn context(&self) -> Arc<Context> {
+        self.get()
+    }
 }
 
 /// Runs work that may wait for the disk beside the connections.

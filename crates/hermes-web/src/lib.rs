@@ -9,6 +9,7 @@ mod admission;
 mod api;
 mod app;
 mod call;
+mod chat_runs;
 mod gate;
 mod http;
 mod kanban;
@@ -19,8 +20,10 @@ mod pages;
 mod pty;
 mod route;
 mod routes;
+mod samples;
 mod server;
 mod settings;
+mod shared_reads;
 
 pub use server::{BindError, Dashboard};
 pub use settings::{DashboardOptions, DashboardSettings, SettingsError};

@@ -10,6 +10,7 @@ use crate::admission;
 use crate::api;
 use crate::app::off_loop;
 use crate::call::{Answered, Call};
+use crate::chat_runs;
 use crate::http::ApiError;
 use crate::kanban;
 use crate::openapi;
@@ -98,6 +99,7 @@ routes! {
     "board_task_reassign" Post "/api/plugins/kanban/tasks/{task_id}/reassign" "Gives a card to another profile" disk kanban::cards::reassign;
     "board_task_specify" Post "/api/plugins/kanban/tasks/{task_id}/specify" "Lets a model specify a card" disk kanban::cards::specify;
     "board_task_decompose" Post "/api/plugins/kanban/tasks/{task_id}/decompose" "Lets a model split a card" disk kanban::cards::decompose;
+    "board_task_why" Get "/api/plugins/kanban/tasks/{task_id}/why" "What a dispatcher would do with a card, and why" disk kanban::why::why;
     "board_task_log" Get "/api/plugins/kanban/tasks/{task_id}/log" "What the worker of a card printed" disk kanban::workers::log;
     "board_link" Post "/api/plugins/kanban/links" "Makes a card wait for another" disk kanban::cards::link;
     "board_unlink" Delete "/api/plugins/kanban/links" "Removes a link" disk kanban::cards::unlink;
@@ -121,6 +123,13 @@ routes! {
     "board_events_stream" Get "/api/plugins/kanban/events/stream" "Events of a board, as server-sent events" waiting kanban::events::events;
     "pty" Get "/api/pty" "A conversation in a terminal, as a WebSocket" waiting pty::pty;
     "openapi" Get "/api/openapi.json" "This document" disk openapi::openapi;
+    "config_value" Put "/api/config/value" "Sets one setting, if it still has the value that was seen" disk pages::set_value;
+    "chat_run_create" Post "/api/chat/runs" "Begins a turn with the agent" waiting chat_runs::create;
+    "chat_run" Get "/api/chat/runs/{run_id}" "How a turn is doing" waiting chat_runs::show;
+    "chat_run_events" Get "/api/chat/runs/{run_id}/events" "The events of a turn, from the beginning or after `Last-Event-ID`" waiting chat_runs::events;
+    "chat_run_approval" Post "/api/chat/runs/{run_id}/approval" "Answers a question of a turn" waiting chat_runs::approve;
+    "chat_run_stop" Post "/api/chat/runs/{run_id}/stop" "Stops a turn" waiting chat_runs::stop;
+    "system_stats" Get "/api/system/stats" "How the machine is doing" disk api::system::stats;
     "login_page" Get "/login" "The page on which people log in" disk admission::login_page;
     "login_start" Get "/auth/login" "Sends the browser to a login provider" waiting admission::start;
     "login_callback" Get "/auth/callback" "Completes a login" waiting admission::callback;
@@ -167,7 +176,7 @@ pub(crate) fn router() -> Router {
         router = router.route(route.path, (route.endpoint)(route.verb));
     }
     for page in pages::PAGES {
-        router = router.route(page.path, disk(Verb::Get, page.render));
+        router = router.route(page.path, waiting(Verb::Get, page.render));
     }
     router
         .route("/assets/{*name}", disk(Verb::Get, pages::asset))

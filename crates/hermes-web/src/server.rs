@@ -134,6 +134,7 @@ impl Dashboard {
             done.raise();
             served
         });
+        self.app.runs.wait(END_LIMIT);
         runtime.shutdown_timeout(END_LIMIT);
         served
     }

@@ -57,8 +57,13 @@ pub(crate) struct TurnLedger {
 impl TurnLedger {
     /// Touches nothing.
     pub(crate) fn new() -> Self {
+        Self::in_file("api_turns.db")
+    }
+
+    /// The record of another surface. Touches nothing.
+    pub(crate) fn in_file(file: &'static str) -> Self {
         Self {
-            database: HomeDatabase::new("api_turns.db", TABLES),
+            database: HomeDatabase::new(file, TABLES),
         }
     }
 

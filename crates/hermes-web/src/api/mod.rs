@@ -15,4 +15,5 @@ pub(crate) mod program;
 pub(crate) mod sessions;
 pub(crate) mod skills;
 pub(crate) mod status;
+pub(crate) mod system;
 pub(crate) mod tools;

@@ -7,4 +7,5 @@ pub(crate) mod events;
 mod opened;
 pub(crate) mod settings;
 pub(crate) mod view;
+pub(crate) mod why;
 pub(crate) mod workers;

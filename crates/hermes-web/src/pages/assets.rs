@@ -1,5 +1,5 @@
-//! Files that pages load. Ours are in the program, under names that contain a hash of their content,
-//! and are kept by browsers forever; those of another front-end come from `HERMES_WEB_DIST`.
+//! Files that pages load. Ours are in the program, below a name that changes with any of them, and are
+//! kept by browsers forever; those of another front-end come from `HERMES_WEB_DIST`.
 
 use std::path::{Component, Path};
 use std::sync::OnceLock;
@@ -14,51 +14,57 @@ use crate::http::ApiError;
 
 /// Name and content of our files.
 const FILES: &[(&str, &[u8])] = &[
+    ("api.js", include_bytes!("../../assets/api.js")),
+    ("app.js", include_bytes!("../../assets/app.js")),
     ("base.css", include_bytes!("../../assets/base.css")),
+    ("board.js", include_bytes!("../../assets/board.js")),
+    ("chat.js", include_bytes!("../../assets/chat.js")),
+    ("config.js", include_bytes!("../../assets/config.js")),
+    ("favicon.svg", include_bytes!("../../assets/favicon.svg")),
+    ("find.js", include_bytes!("../../assets/find.js")),
+    ("icons.svg", include_bytes!("../../assets/icons.svg")),
+    ("keys.js", include_bytes!("../../assets/keys.js")),
+    ("live.js", include_bytes!("../../assets/live.js")),
     ("login.js", include_bytes!("../../assets/login.js")),
-    ("page.js", include_bytes!("../../assets/page.js")),
+    ("logs.js", include_bytes!("../../assets/logs.js")),
+    ("morph.js", include_bytes!("../../assets/morph.js")),
+    ("pages.css", include_bytes!("../../assets/pages.css")),
+    ("theme.js", include_bytes!("../../assets/theme.js")),
 ];
 /// Largest file of another front-end.
 const MAX_BYTES: u64 = 64 << 20;
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
-struct Asset {
-    name: &'static str,
-    hashed: String,
-    content: &'static [u8],
-}
-
-fn assets() -> &'static [Asset] {
-    static ASSETS: OnceLock<Vec<Asset>> = OnceLock::new();
-    ASSETS.get_or_init(|| {
-        let files = FILES.iter();
-        files
-            .map(|(name, content)| {
-                let digest = Sha256::digest(content);
-                let hash: String = hermes_fs::hex(&digest).chars().take(12).collect();
-                let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
-                Asset {
-                    name,
-                    hashed: format!("{stem}-{hash}.{ending}"),
-                    content,
-                }
-            })
+/// What the names of all files hang on: modules name each other, so they change together.
+fn build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let mut digest = Sha256::new();
+        for (name, content) in FILES {
+            digest.update(name);
+            digest.update(content);
+        }
+        hermes_fs::hex(&digest.finalize())
+            .chars()
+            .take(12)
             .collect()
     })
 }
 
-/// The name under which a file is served.
-pub(super) fn hashed_name(name: &str) -> &'static str {
-    let found = assets().iter().find(|asset| asset.name == name);
-    found.map_or("", |asset| asset.hashed.as_str())
+/// Where the files are, below the prefix of a proxy.
+pub(super) fn directory(prefix: &str) -> String {
+    format!("{prefix}/assets/{}", build())
 }
 
 /// `GET /assets/{*name}`.
 pub(crate) fn asset(call: &Call) -> Answered {
     let name = call.param("name");
-    if let Some(found) = assets().iter().find(|asset| asset.hashed == name) {
-        let body = Body::from(found.content);
-        return Ok(file_response(body, name, FOREVER));
+    let own = name
+        .strip_prefix(build())
+        .and_then(|rest| rest.strip_prefix('/'));
+    let own = own.and_then(|own| FILES.iter().find(|(name, _)| *name == own));
+    if let Some((_, content)) = own {
+        return Ok(file_response(Body::from(*content), name, FOREVER));
     }
     front_end_file(call, &format!("assets/{name}"))
 }

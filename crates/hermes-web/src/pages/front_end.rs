@@ -8,7 +8,9 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::assets::front_end_file;
+use super::frame::trouble_page;
 use super::layout::page_response;
+use super::shell::Trouble;
 use crate::call::{Answered, Call};
 use crate::gate::Mode;
 use crate::http::ApiError;
@@ -23,6 +25,14 @@ pub(crate) fn other_path(call: &Call) -> Answered {
         ApiError::not_found(format!("there is nothing at {shown}"))
     };
     let is_api = path == "/api" || path.starts_with("/api/") || path.starts_with("/auth/");
+    if !is_api && call.app.web_dist.is_none() && wants_page(call) {
+        let trouble = Trouble {
+            title: "There is no such page".to_owned(),
+            detail: format!("Nothing is at {}.", hermes_text::shown(path, 200)),
+            hint: None,
+        };
+        return trouble_page(call, 404, trouble);
+    }
     if is_api || call.app.web_dist.is_none() {
         return Err(missing());
     }
@@ -33,6 +43,12 @@ pub(crate) fn other_path(call: &Call) -> Answered {
         Err(_) if !name.rsplit('/').next().unwrap_or_default().contains('.') => index(call),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a browser asks, in the name of somebody who reads.
+fn wants_page(call: &Call) -> bool {
+    let accept = call.header(&header::ACCEPT);
+    accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
 /// The page of the front-end.

@@ -2,7 +2,8 @@
 
 use askama::Template;
 
-use super::layout::asset_url;
+use super::assets;
+use super::shown::segment;
 
 /// A way to log in.
 pub(crate) struct LoginProvider {
@@ -22,7 +23,11 @@ pub(crate) struct LoginPage {
 }
 
 impl LoginPage {
-    fn asset(&self, name: &str) -> String {
-        asset_url(&self.prefix, name)
+    fn assets(&self) -> String {
+        assets::directory(&self.prefix)
+    }
+
+    fn next_query(&self) -> String {
+        segment(&self.next)
     }
 }

@@ -17,7 +17,7 @@ fn the_page_carries_the_token_and_the_api_wants_it() {
     let server = Server::local(&home);
     let page = server.request("GET", "/").send();
     assert_eq!(page.status, 200);
-    assert!(page.body.contains(TOKEN) && page.body.contains("<h1>Status</h1>"));
+    assert!(page.body.contains(TOKEN) && page.body.contains("<h1>Board</h1>"));
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"));
     assert_eq!(page.header("x-frame-options"), Some("DENY"));

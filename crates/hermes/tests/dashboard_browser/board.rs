@@ -1,0 +1,188 @@
+//! Cards in the browser.
+
+use hermes_testkit::eventually;
+use pretty_assertions::assert_eq;
+
+use crate::browser::Browser;
+use crate::served::Served;
+
+fn column_of(id: &str) -> String {
+    format!("document.getElementById('card-{id}')?.closest('.column').dataset.status")
+}
+
+#[test]
+fn a_card_is_dragged_to_another_column_and_stays_there() {
+    let served = Served::new();
+    let id = served.card("Water the plants", &["--assignee", "nobody-yet"]);
+    let mut browser = Browser::start();
+    browser.open(&served.url("/board"));
+    assert_eq!(browser.eval(&column_of(&id)), "ready");
+    browser.drag(&format!("#card-{id}"), "#column-scheduled ul");
+    browser.until(
+        "the card is there",
+        &format!("{} === 'scheduled'", column_of(&id)),
+    );
+    browser.until(
+        "the board says the same",
+        &format!("fetch('/board').then((r) => r.text()).then((t) => new DOMParser().parseFromString(t, 'text/html').querySelector('#column-scheduled #card-{id}') !== null)"),
+    );
+    // Nobody starts a card by hand.
+    browser.drag(&format!("#card-{id}"), "#column-running ul");
+    browser.until("the reason is told", "[...document.querySelectorAll('.toast.bad')].some((one) => one.innerText.includes('dispatcher'))");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn a_card_is_moved_and_opened_with_the_keyboard() {
+    let served = Served::new();
+    let id = served.card("Answer the letter", &["--assignee", "nobody-yet"]);
+    let mut browser = Browser::start();
+    browser.open(&served.url("/board"));
+    browser.eval(&format!("document.getElementById('card-{id}').focus()"));
+    // From ready past running, which is closed, to blocked, which asks why.
+    browser.key("ArrowRight", 8);
+    browser.until(
+        "the reason is asked for",
+        "document.getElementById('block').open",
+    );
+    browser.fill("#block textarea", "waits for a stamp");
+    browser.click("#block button[value=yes]");
+    browser.until(
+        "it is blocked",
+        &format!("{} === 'blocked'", column_of(&id)),
+    );
+    eventually("the board knows the reason", || {
+        served
+            .hermes(&["kanban", "show", &id])
+            .contains("waits for a stamp")
+    });
+    browser.until(
+        "the focus stays on it",
+        &format!("document.activeElement.id === 'card-{id}'"),
+    );
+    browser.key("Enter", 0);
+    browser.until("the drawer shows it", "document.querySelector('#drawer[open] #sheet h2.title')?.textContent === 'Answer the letter'");
+    browser.fill("#sheet textarea[name=body]", "I have one in the drawer.");
+    browser.click("#sheet form[data-note='Comment added.'] button");
+    browser.until("the comment is shown", "[...document.querySelectorAll('#sheet .prose')].some((one) => one.textContent === 'I have one in the drawer.')");
+    browser.key("Escape", 0);
+    browser.until(
+        "the drawer is closed",
+        "!document.getElementById('drawer').open",
+    );
+}
+
+/// A change by somebody else arrives without a reload.
+#[test]
+fn what_others_do_is_seen_at_once() {
+    let served = Served::new();
+    let id = served.card("Count the sheep", &["--assignee", "nobody-yet"]);
+    let mut browser = Browser::start();
+    browser.open(&served.url("/board"));
+    browser.until(
+        "the board is live",
+        "document.querySelector('.pulse').dataset.state === 'live'",
+    );
+    let before = browser.navigations;
+    served.hermes(&["kanban", "complete", &id, "--summary", "There were forty."]);
+    browser.until(
+        "the card is done",
+        &format!("{} === 'done'", column_of(&id)),
+    );
+    browser.until(
+        "its summary is shown",
+        &format!(
+            "document.querySelector('#card-{id} .summary')?.textContent.includes('forty') === true"
+        ),
+    );
+    let other = served.card("Count them again", &[]);
+    browser.until(
+        "a new card appears",
+        &format!("document.getElementById('card-{other}') !== null"),
+    );
+    assert_eq!(browser.navigations, before);
+}
+
+/// A worker finishes while somebody watches.
+#[test]
+fn a_worker_is_watched_to_its_end() {
+    let served = Served::new();
+    served.home.put(
+        "script.yaml",
+        "turns:\n  - calls: [{tool: kanban_complete, arguments: {summary: The work is done.}}]\n  - text: Done.\n",
+    );
+    let id = served.card("Do the work", &["--assignee", "default"]);
+    let mut browser = Browser::start();
+    browser.open(&served.url(&format!("/board#{id}")));
+    browser.until(
+        "the drawer is open",
+        "document.querySelector('#drawer[open] #sheet') !== null",
+    );
+    let mut dispatcher = served
+        .home
+        .hermes(["kanban", "daemon", "--interval", "1"])
+        .start();
+    browser.until(
+        "the card is done",
+        &format!("{} === 'done'", column_of(&id)),
+    );
+    browser.until(
+        "the drawer says so",
+        "document.querySelector('#sheet')?.textContent.includes('The work is done.') === true",
+    );
+    browser.until("the attempt is listed", "document.querySelector('#sheet [data-key^=run-]')?.textContent.includes('completed') === true");
+    dispatcher.kill();
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn cards_are_created_filtered_and_changed_together() {
+    let served = Served::new();
+    let mut browser = Browser::start();
+    browser.open(&served.url("/board"));
+    browser.click("[data-open=new-card]");
+    browser.fill("#new-card input[name=title]", "From the browser");
+    browser.fill("#new-card textarea[name=body]", "with a body");
+    browser.click("#new-card footer .primary");
+    browser.until("the card is there", "[...document.querySelectorAll('.card .title')].some((one) => one.textContent === 'From the browser')");
+    served.card("Something else", &[]);
+    browser.until(
+        "both are there",
+        "document.querySelectorAll('.card').length === 2",
+    );
+    browser.key("/", 0);
+    browser.insert("browser");
+    browser.until(
+        "one is left",
+        "document.querySelectorAll('.card:not([hidden])').length === 1",
+    );
+    browser.fill("#filters input[name=q]", " ");
+    browser.until(
+        "both again",
+        "document.querySelectorAll('.card:not([hidden])').length === 2",
+    );
+    browser.eval("document.querySelectorAll('.pick').forEach((one) => one.click())");
+    browser.until(
+        "both are chosen",
+        "document.getElementById('picked').textContent === '2 cards'",
+    );
+    browser.eval("document.querySelector('#bulk select[name=status]').value = 'done'");
+    browser.click("#bulk button.primary");
+    browser.until(
+        "both are done",
+        "document.querySelectorAll('#column-done .card').length === 2",
+    );
+    // A parent that does not exist is refused with the reason, and the form keeps what was typed.
+    browser.click("[data-open=new-card]");
+    browser.fill("#new-card input[name=title]", "Orphan");
+    browser.fill("#new-card input[name=parents]", "t_00000000");
+    browser.click("#new-card footer .primary");
+    browser.until(
+        "the reason is told",
+        "document.querySelector('#new-card .wrong').textContent.includes('t_00000000')",
+    );
+    assert_eq!(
+        browser.eval("document.querySelector('#new-card input[name=title]').value"),
+        "Orphan"
+    );
+}
