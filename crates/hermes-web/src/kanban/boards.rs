@@ -85,6 +85,7 @@ fn metadata(call: &Call) -> Result<MetadataChange, ApiError> {
         color: text("color")?,
         default_workdir: workdir,
         archived: None,
+        on_approve: None,
     })
 }
 
