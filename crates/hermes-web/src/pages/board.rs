@@ -131,7 +131,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn percent(&self) -> u32 {
+    fn percent(self) -> u32 {
         (self.done * 100).checked_div(self.total).unwrap_or(0)
     }
 }

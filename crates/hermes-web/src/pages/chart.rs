@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn scales_end_at_round_numbers() {
-        assert_eq!(nice(0.0), 1.0);
-        assert_eq!(nice(37.0), 40.0);
-        assert_eq!(nice(1_001.0), 2_000.0);
+        for (most, top) in [(0.0, "1"), (37.0, "40"), (1_001.0, "2000")] {
+            assert_eq!(nice(most).to_string(), top);
+        }
     }
 }

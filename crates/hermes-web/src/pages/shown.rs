@@ -78,7 +78,7 @@ pub(crate) fn short_count(count: u64) -> String {
 pub(crate) fn bytes(count: u64) -> String {
     let tenths = |shift: u32| {
         let whole = count >> shift;
-        let rest = (count - (whole << shift)) * 10 >> shift;
+        let rest = ((count - (whole << shift)) * 10) >> shift;
         format!("{whole}.{rest}")
     };
     match count {

@@ -49,7 +49,8 @@ struct Usage {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct Day {
-    day: String,
+    #[serde(rename = "day")]
+    date: String,
     #[serde(deserialize_with = "nullable")]
     input_tokens: u64,
     #[serde(deserialize_with = "nullable")]
@@ -74,14 +75,14 @@ struct Counted {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Totals {
-    #[serde(deserialize_with = "nullable")]
-    total_input: u64,
-    #[serde(deserialize_with = "nullable")]
-    total_output: u64,
-    #[serde(deserialize_with = "nullable")]
-    total_estimated_cost: f64,
-    #[serde(deserialize_with = "nullable")]
-    total_sessions: u64,
+    #[serde(rename = "total_input", deserialize_with = "nullable")]
+    input: u64,
+    #[serde(rename = "total_output", deserialize_with = "nullable")]
+    output: u64,
+    #[serde(rename = "total_estimated_cost", deserialize_with = "nullable")]
+    estimated_cost: f64,
+    #[serde(rename = "total_sessions", deserialize_with = "nullable")]
+    sessions: u64,
 }
 
 fn row(name: &str, input: u64, output: u64, cost: f64, most: u64) -> Row {
@@ -117,9 +118,9 @@ fn with_quiet_days(busy: &[Day], days: i64, now: jiff::Timestamp) -> Vec<Day> {
     let all = (0..days).rev().filter_map(|back| {
         let date = today.checked_sub(jiff::Span::new().days(back)).ok()?;
         let name = date.to_string();
-        let known = busy.iter().find(|day| day.day == name).cloned();
+        let known = busy.iter().find(|day| day.date == name).cloned();
         Some(known.unwrap_or(Day {
-            day: name,
+            date: name,
             ..Day::default()
         }))
     });
@@ -142,13 +143,11 @@ async fn by_profile(source: &Source, days: i64) -> Vec<Row> {
             found.push((profile.name, usage.totals));
         }
     }
-    let most = found
-        .iter()
-        .map(|(_, one)| one.total_input + one.total_output);
+    let most = found.iter().map(|(_, one)| one.input + one.output);
     let most = most.max().unwrap_or_default();
     let rows = found.iter().map(|(name, one)| {
-        let cost = one.total_estimated_cost;
-        row(name, one.total_input, one.total_output, cost, most)
+        let cost = one.estimated_cost;
+        row(name, one.input, one.output, cost, most)
     });
     rows.collect()
 }
@@ -167,7 +166,7 @@ pub(super) async fn page(call: Call) -> Answered {
     let totals = &usage.totals;
     let shown = with_quiet_days(&usage.daily, days, jiff::Timestamp::now());
     let bar = |day: &Day, parts: Vec<f64>| Bar {
-        label: day.day.clone(),
+        label: day.date.clone(),
         parts,
     };
     let tokens: Vec<Bar> = shown
@@ -205,10 +204,10 @@ pub(super) async fn page(call: Call) -> Answered {
         spans: SPANS,
         days,
         tiles: vec![
-            ("Tokens in", short_count(totals.total_input)),
-            ("Tokens out", short_count(totals.total_output)),
-            ("Cost, estimated", dollars(totals.total_estimated_cost)),
-            ("Conversations", totals.total_sessions.to_string()),
+            ("Tokens in", short_count(totals.input)),
+            ("Tokens out", short_count(totals.output)),
+            ("Cost, estimated", dollars(totals.estimated_cost)),
+            ("Conversations", totals.sessions.to_string()),
         ],
         is_empty: usage.daily.is_empty(),
         tokens: bars("Tokens per day", &tokens, &["in", "out"], token_label),
@@ -228,13 +227,13 @@ mod tests {
     #[test]
     fn quiet_days_are_there_with_nothing() {
         let busy = Day {
-            day: "2026-02-28".to_owned(),
+            date: "2026-02-28".to_owned(),
             input_tokens: 7,
             ..Day::default()
         };
         let now = "2026-03-01T12:00:00Z".parse().unwrap();
         let days = with_quiet_days(std::slice::from_ref(&busy), 3, now);
-        let names: Vec<&str> = days.iter().map(|day| day.day.as_str()).collect();
+        let names: Vec<&str> = days.iter().map(|day| day.date.as_str()).collect();
         assert_eq!(names, ["2026-02-27", "2026-02-28", "2026-03-01"]);
         assert_eq!(days[1], busy);
     }
