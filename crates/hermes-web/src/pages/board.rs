@@ -3,7 +3,6 @@
 use askama::Template;
 use serde::Deserialize;
 
-use super::card::Diagnostic;
 use super::frame::{self, html, now};
 use super::shell::{Shell, Trouble};
 use super::shown::{Seconds, ago, nullable, plural, segment};
@@ -121,6 +120,25 @@ pub(super) struct Card {
     progress: Option<Progress>,
     #[serde(deserialize_with = "nullable")]
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Something that is wrong with a card.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Diagnostic {
+    pub(super) severity: String,
+    pub(super) title: String,
+    #[serde(deserialize_with = "nullable")]
+    pub(super) detail: String,
+}
+
+impl Diagnostic {
+    pub(super) fn tone(&self) -> &'static str {
+        match self.severity.as_str() {
+            "error" | "critical" => "bad",
+            _ => "warn",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::board::{Card, board_query, profile_names};
 use super::frame::{self, now};
 use super::shell::{Shell, Trouble};
-use super::shown::{nullable, plural, segment, span};
+use super::shown::{plural, segment, span};
 use super::source::Source;
 use crate::call::{Answered, Call};
 
@@ -86,25 +86,6 @@ struct Run {
     ended_at: Option<i64>,
     summary: Option<String>,
     error: Option<String>,
-}
-
-/// Something that is wrong with a card.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Diagnostic {
-    pub(super) severity: String,
-    pub(super) title: String,
-    #[serde(deserialize_with = "nullable")]
-    pub(super) detail: String,
-}
-
-impl Diagnostic {
-    pub(super) fn tone(&self) -> &'static str {
-        match self.severity.as_str() {
-            "error" | "critical" => "bad",
-            _ => "warn",
-        }
-    }
 }
 
 /// A button of a card.

@@ -81,7 +81,8 @@ impl Browser {
         let made = self.call("Target.createTarget", json!({"url": "about:blank"}));
         let target = json!({"targetId": made["targetId"], "flatten": true});
         let attached = self.call("Target.attachToTarget", target);
-        self.session = attached["sessionId"].as_str().unwrap().to_owned();
+        let session = attached["sessionId"].as_str().unwrap();
+        session.clone_into(&mut self.session);
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.call(&format!("{domain}.enable"), json!({}));
         }

@@ -1,4 +1,11 @@
 //! The dashboard's pages in a real browser: Chromium, driven over its debugging protocol.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests look at files and run programs directly"
+)]
 
 mod accessibility;
 mod board;
