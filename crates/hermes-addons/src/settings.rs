@@ -11,7 +11,7 @@ use crate::gate::Gate;
 /// The directory of the store in a home; the reference's name.
 const STORE_NAME: &str = "lazy-packages";
 /// Where the container image keeps the program.
-const IMAGE_PREFIX: &str = "/opt/hermes";
+pub(crate) const IMAGE_PREFIX: &str = "/opt/hermes";
 /// Seconds that an install may be allowed.
 const INSTALL_SECONDS: (i64, i64, i64) = (30, 300, 1800);
 /// Largest store that may be allowed, in megabytes.
@@ -159,12 +159,6 @@ impl AddonSettings {
     /// Whether installing is allowed.
     pub fn gate(&self) -> Gate {
         self.gate
-    }
-
-    /// Directories in which the store must not lie: the program's own.
-    pub(crate) fn program_roots(&self) -> impl Iterator<Item = &Path> {
-        let own = self.places.program_directory.as_deref();
-        own.into_iter().chain([Path::new(IMAGE_PREFIX)])
     }
 }
 

@@ -7,7 +7,7 @@ use hermes_fs::{Directory, Kind};
 
 use super::names::{ENVIRONMENTS, INDEX, LOCK, NODE, SHIMS, STAGES, STAMP, TRASH};
 use crate::error::{AddonError, Code, Result};
-use crate::settings::AddonSettings;
+use crate::settings::{AddonSettings, IMAGE_PREFIX};
 
 /// Longest stamp that is read.
 const MAX_STAMP: u64 = 4096;
@@ -181,8 +181,9 @@ fn refuse_place(settings: &AddonSettings) -> Result<()> {
     if holds(&settings.places.home) {
         return refused("it is, or holds, the home of Hermes");
     }
-    let mut roots = settings.program_roots();
-    if roots.any(|root| store.starts_with(hermes_fs::resolved(root))) {
+    // A store below the directory of the program is nobody's mistake: people keep it in their home.
+    let program = settings.places.program_directory.as_deref();
+    if program.is_some_and(holds) || store.starts_with(IMAGE_PREFIX) {
         return refused("the program itself is there");
     }
     Ok(())

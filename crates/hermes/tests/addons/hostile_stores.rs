@@ -77,6 +77,21 @@ fn places_of_others_are_refused_and_left_alone() {
 }
 
 #[test]
+fn a_program_that_lies_in_the_users_home_has_its_store_there_too() {
+    let desk = Desk::new();
+    let program = desk.home.user_home().join("hermes");
+    fs::create_dir_all(desk.home.user_home()).unwrap();
+    fs::hard_link(desk.home.program(), &program)
+        .or_else(|_| fs::copy(desk.home.program(), &program).map(drop))
+        .unwrap();
+    desk.call(&["install", "debug.selftest"])
+        .program(&program)
+        .run()
+        .succeeds();
+    assert_eq!(desk.installs(), 1);
+}
+
+#[test]
 fn a_store_that_cannot_be_written_is_named() {
     let desk = Desk::new();
     fs::create_dir_all(desk.home.path("closed")).unwrap();

@@ -33,7 +33,7 @@ fn a_native_feature_needs_nothing() {
     let desk = Desk::new();
     desk.addons(&["install", "search.exa"])
         .succeeds()
-        .prints("✓ search.exa needs no add-on: it is part of Hermes\n");
+        .prints("✓ search.exa needs no add-on: nothing to install\n");
     let json = desk.addons(&["install", "search.exa", "--json"]);
     assert_eq!(json.succeeds().json()["installed"][0]["state"], "native");
     assert_eq!(desk.installs(), 0);

@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 fn sentence(done: &Installed) -> String {
     match done.state {
-        "native" => format!("✓ {} needs no add-on: it is part of Hermes", done.feature),
+        "native" => format!("✓ {} needs no add-on: nothing to install", done.feature),
         "current" => format!("✓ {} is installed already", done.feature),
         _ => format!(
             "✓ {} is installed: {} in {:.1} s",
