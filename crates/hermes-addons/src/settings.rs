@@ -1,7 +1,7 @@
 //! What of the settings and of the environment concerns add-ons, resolved once.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_config::{Config, Environment, vars};
