@@ -27,8 +27,8 @@ const REDIRECTIONS: [&str; 8] = [
     "GIT_NAMESPACE",
     "GIT_PREFIX",
 ];
-/// Transports that do not run a program of somebody's choosing, for the command that is given an
-/// address. All others have none: a repository may say that its objects are elsewhere, and by which
+/// Transports that do not run a program of somebody's choosing, for the commands that are given the
+/// other end. All others have none: a repository may say that its objects are elsewhere, and by which
 /// program they are had.
 const PROTOCOLS: &str = "file:git:http:https:ssh";
 const NO_PROTOCOL: &str = "none";
@@ -94,6 +94,9 @@ const FILTERS: &str = "^filter\\..*\\.(clean|smudge|process|required)$";
 /// for it.
 const MERGING: [&str; 2] = ["merge", "merge-tree"];
 const MERGE_DRIVERS: &str = "^merge\\..*\\.driver$";
+
+/// The settings by which a repository names the program that sends objects.
+const UPLOADERS: &str = "^remote\\..*\\.uploadpack$";
 
 /// Bytes of the names of such settings that are read; whoever has more is not asked about anything.
 const MOST_NAMES: usize = 1 << 20;
@@ -229,14 +232,13 @@ impl Git {
         git.env.remove_prefixed("GIT_");
         let given = [
             ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_ALLOW_PROTOCOL", NO_PROTOCOL),
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_CONFIG_SYSTEM", "/dev/null"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_ATTR_NOSYSTEM", "1"),
             ("GIT_NO_REPLACE_OBJECTS", "1"),
             // A store of our own has no other end.
-            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_ALLOW_PROTOCOL", NO_PROTOCOL),
             ("GIT_NO_LAZY_FETCH", "1"),
         ];
         given
@@ -360,6 +362,11 @@ impl Git {
                 settings.extend(self.off(directory, MERGE_DRIVERS, |_| "false")?);
             }
         }
+        if command == "push" {
+            // Objects that are missing could be had through them, by a git that does not know how to
+            // do without.
+            settings.extend(self.off(directory, UPLOADERS, |_| "git-upload-pack")?);
+        }
         let answer = self.call(directory, &settings, args, input, limits)?;
         let code = answer.status.code();
         if let Some(code) = code.filter(|code| codes.contains(code)) {
@@ -462,11 +469,12 @@ impl Git {
         input: &[u8],
         limits: GitLimits,
     ) -> Result<Captured, GitError> {
-        let is_clone = args.first().is_some_and(|command| command == "clone");
+        let has_other_end = |command: &OsString| command == "clone" || command == "push";
+        let has_other_end = args.first().is_some_and(has_other_end);
         let settings = settings.iter().flat_map(|setting| ["-c", setting]);
         let words = settings.map(OsString::from).chain(args);
         let mut env = self.env.clone();
-        if is_clone {
+        if has_other_end {
             env.set("GIT_ALLOW_PROTOCOL", PROTOCOLS.into());
         }
         let spec = ChildSpec {

@@ -9,6 +9,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
+/// Servers that are named where another was asked for.
+const NAMED: usize = 10;
+
 /// A name that works as a key of the settings, in names of tools and on a command line.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -43,7 +46,12 @@ pub(super) fn find(name: &str, context: &Context) -> Result<ServerConfig> {
     Err(match hermes_text::closest(name, names) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None if found.servers.is_empty() => error.hint("add one with `hermes mcp add`"),
-        None => error.hint("`hermes mcp list` shows the servers"),
+        None => {
+            let servers = found.servers.iter().take(NAMED);
+            let names: Vec<&str> = servers.map(|server| server.name.as_str()).collect();
+            let names = one_line(&names.join(", "), 200);
+            error.hint(format!("`hermes mcp list` shows the servers: {names}"))
+        }
     })
 }
 
