@@ -185,8 +185,8 @@ pub struct Git {
     env: ChildEnv,
     /// Settings that every call gets besides the safe ones.
     settings: Vec<Cow<'static, str>>,
-    /// Whether the repository may name filters.
-    has_filters: bool,
+    /// Whether nobody's settings count: then there are no filters, and no other end.
+    is_of_nobody: bool,
 }
 
 impl Git {
@@ -207,7 +207,7 @@ impl Git {
             program,
             env: env.into(),
             settings: Vec::new(),
-            has_filters: true,
+            is_of_nobody: false,
         })
     }
 
@@ -225,7 +225,7 @@ impl Git {
     pub fn of_nobody(&self) -> Self {
         let mut git = Self {
             settings: STORE_SETTINGS.map(Cow::Borrowed).to_vec(),
-            has_filters: false,
+            is_of_nobody: true,
             ..self.clone()
         };
         // Settings may come as variables, too.
@@ -355,7 +355,7 @@ impl Git {
         if LOOKING_BELOW.contains(&command.as_str()) {
             args.insert(1, OsString::from(NOT_BELOW));
         }
-        if self.has_filters && !WITHOUT_CONTENT.contains(&command.as_str()) {
+        if !self.is_of_nobody && !WITHOUT_CONTENT.contains(&command.as_str()) {
             settings.extend(self.off(directory, FILTERS, filter_off)?);
             if MERGING.contains(&command.as_str()) {
                 // A driver that always fails leaves a conflict, which is what there is to say.
@@ -474,7 +474,7 @@ impl Git {
         let settings = settings.iter().flat_map(|setting| ["-c", setting]);
         let words = settings.map(OsString::from).chain(args);
         let mut env = self.env.clone();
-        if has_other_end {
+        if has_other_end && !self.is_of_nobody {
             env.set("GIT_ALLOW_PROTOCOL", PROTOCOLS.into());
         }
         let spec = ChildSpec {

@@ -405,8 +405,10 @@ fn a_store_of_our_own_has_no_other_end() {
     let dir = tempfile::tempdir().unwrap();
     let git = repository(dir.path());
     let address = format!("file://{}", dir.path().display());
-    git.run(dir.path(), ["ls-remote", &address]).unwrap();
-    let refused = git.of_nobody().run(dir.path(), ["ls-remote", &address]);
+    git.run(dir.path(), ["clone", "--quiet", &address, "a"])
+        .unwrap();
+    let words = ["clone", "--quiet", &address, "b"];
+    let refused = git.of_nobody().run(dir.path(), words);
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("not allowed"), "{refused}");
 }
