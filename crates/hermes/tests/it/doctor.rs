@@ -189,7 +189,7 @@ fn a_zone_nobody_knows_is_told() {
 fn settings_of_the_python_runtime_are_named_by_doctor_and_config_check() {
     let home = configured("terminal: {modal_mode: auto, timeout: 9}\nstt: {provider: x}\n");
     home.run(["doctor"])
-        .prints_part("used by the Python runtime only: terminal.modal_mode, stt\n");
+        .prints_part("used by the Python runtime only: stt, terminal.modal_mode\n");
     home.run(["config", "check"])
         .prints_part("terminal.modal_mode: used by the Python runtime only\n")
         .prints_part("stt: used by the Python runtime only\n");
