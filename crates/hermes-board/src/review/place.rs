@@ -13,7 +13,7 @@ use crate::review_error::ReviewError;
 const POINTER_LIMIT: u64 = 64 * 1024;
 
 /// A repository and its work tree.
-pub(super) struct Place {
+pub(super) struct WorkLocation {
     pub(super) git_dir: PathBuf,
     pub(super) top: PathBuf,
     /// The part of the work tree that the card is about, if not all of it.
@@ -56,7 +56,7 @@ fn moved(task: &Task, path: &Path, problem: impl Into<String>) -> ReviewError {
 
 /// The repository of a worktree: what the worktree points at must point back, and be that in which it
 /// was made.
-pub(super) fn worktree(task: &Task, path: &Path, base: Option<&WorkBase>) -> Result<Place> {
+pub(super) fn worktree(task: &Task, path: &Path, base: Option<&WorkBase>) -> Result<WorkLocation> {
     let real = hermes_fs::canonicalize(path)?;
     let unknown = || moved(task, path, "is not a worktree of a repository");
     let pointer = real.join(".git");
@@ -77,7 +77,7 @@ pub(super) fn worktree(task: &Task, path: &Path, base: Option<&WorkBase>) -> Res
         return Err(unknown().into());
     }
     same_repository(task, path, &common, base)?;
-    Ok(Place {
+    Ok(WorkLocation {
         git_dir,
         top: real,
         scope: None,
@@ -90,7 +90,7 @@ pub(super) fn directory(
     path: &Path,
     base: Option<&WorkBase>,
     git: &Git,
-) -> Result<Place> {
+) -> Result<WorkLocation> {
     let real = hermes_fs::canonicalize(path)?;
     let ask = |words: [&str; 3]| git.run(&real, words);
     let top = match ask(["rev-parse", "--path-format=absolute", "--show-toplevel"]) {
@@ -115,7 +115,7 @@ pub(super) fn directory(
         .into());
     };
     let scope = Some(inside.to_owned()).filter(|inside| !inside.as_os_str().is_empty());
-    Ok(Place {
+    Ok(WorkLocation {
         git_dir,
         top,
         scope,
