@@ -2,7 +2,7 @@
 //! anything, and nothing comes of it, before it is on the disk; and nothing is waited for twice.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use hermes_testkit::Running;
 use pretty_assertions::assert_eq;
@@ -21,6 +21,8 @@ const PROGRAM: &str = "program";
 struct Trace<'a> {
     api: &'a Api,
     strace: Child,
+    /// Open as long as it writes there.
+    _said: BufReader<ChildStderr>,
 }
 
 impl<'a> Trace<'a> {
@@ -38,7 +40,11 @@ impl<'a> Trace<'a> {
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
         assert!(line.contains("attached"), "{line}");
-        Self { api, strace }
+        Self {
+            api,
+            strace,
+            _said: said,
+        }
     }
 
     /// The files that were waited for, and the programs, in order.
