@@ -32,11 +32,6 @@ pub(crate) struct GatewayService {
     owner: Option<Account>,
 }
 
-/// Whether `gateway install` has a manager to install a service with.
-pub(crate) fn can_be_installed(context: &Context) -> bool {
-    matches!(GatewayService::find(context, false, None), Ok(Some(_)))
-}
-
 impl GatewayService {
     /// The service that would be installed; `None` if nothing manages services here.
     pub(super) fn find(

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::write::{write_setting, write_variable};
 use crate::api_server_state::ApiServerState;
-use crate::commands::gateway::service::can_be_installed;
 use crate::context::Context;
 use crate::error::Result;
 use crate::gateways::gateway_row;
@@ -76,10 +75,8 @@ fn tell(context: &Context) -> Result<()> {
         return context.note("The gateway that is running notices the change.");
     }
     let profile = context.profile_flag();
-    let start = format!("`hermes {profile}gateway start` starts the gateway until the next reboot");
-    context.hint(if can_be_installed(context) {
-        format!("{start}, `hermes {profile}gateway install` keeps it running")
-    } else {
-        start
-    })
+    context.hint(format!(
+        "`hermes {profile}gateway start` starts the gateway until the next reboot; where systemd or \
+         launchd runs, `hermes {profile}gateway install` keeps it running"
+    ))
 }
