@@ -284,6 +284,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_on_disk_before_its_client_hears_of_it_or_a_tool_is_called() {
+        use Commit::{Forced, Logged};
         let chat = TurnEntry::new("chat_completions");
         let keyed = TurnEntry {
             is_repeatable: true,
@@ -293,7 +294,6 @@ mod tests {
         let of = |entry: &TurnEntry, told| [entry.commit(told), entry.commit_of_calls(told)];
         let at_once = [&chat, &keyed, &run].map(|entry| of(entry, Acknowledged::Stored));
         let at_the_end = [&chat, &keyed, &run].map(|entry| of(entry, Acknowledged::AtTheEnd));
-        use Commit::{Forced, Logged};
         assert_eq!(
             at_once,
             [[Forced, Logged], [Logged, Logged], [Logged, Logged]]
