@@ -47,5 +47,5 @@ pub use settings::{AgentSettings, CompactionSettings, IntentContinuation};
 pub use steering::Steering;
 pub use title::{PendingTitle, TitleJob};
 pub use tools::{LoopGuardSettings, RepeatLimits};
-pub use turn::{ExitReason, TurnFailure, TurnInput, TurnOutcome, TurnResult};
+pub use turn::{Acknowledged, ExitReason, TurnFailure, TurnInput, TurnOutcome, TurnResult};
 pub use vision::describe_image;

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// An event of a turn.
 #[derive(Debug)]
 pub enum TurnEvent<'a> {
-    /// The message of the user is on disk. Comes before everything else.
+    /// The message of the user is stored, as [`crate::Acknowledged`] says. Comes before everything else.
     Stored,
     Stream(StreamEvent),
     Calling {

@@ -143,6 +143,7 @@ impl ReadContent {
         TurnInput {
             text: self.text,
             images: self.images.into_iter().map(|(url, _)| image(url)).collect(),
+            ..TurnInput::default()
         }
     }
 

@@ -97,6 +97,9 @@ vars! {
     HERMES_ALLOW_ROOT_GATEWAY;
     /// `0`: starts and ends of gateways are not written to `logs/gateway-exit-diag.log`.
     HERMES_GATEWAY_EXIT_DIAG;
+    /// Directory of the locks that gateways take for bot tokens; unset means `hermes/gateway-locks` in
+    /// `XDG_STATE_HOME`. `gateway run --replace` removes those of the gateway that it replaces.
+    HERMES_GATEWAY_LOCK_DIR;
     /// Largest file, in megabytes, that `backup` takes; 0 means no limit, unset means 2048.
     HERMES_BACKUP_MAX_FILE_MB;
     /// `1` skips the migration of settings when a container boots.
@@ -235,6 +238,8 @@ vars! {
     NO_PROXY;
     /// The user's home directory.
     HOME;
+    /// The user's directory of state, in which gateways lock bot tokens; unset means `~/.local/state`.
+    XDG_STATE_HOME;
     /// Where programs are looked up.
     PATH;
     /// Name of the user who ran `sudo`; profiles of that user are found from a root shell.

@@ -35,7 +35,7 @@ pub use fifo::{create_fifo, fifo_has_reader};
 pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, rename,
-    rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
+    rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir, sync_file,
     sync_filesystem, touch,
 };
 pub use random::{hex, random_hex};

@@ -180,6 +180,13 @@ pub fn sync_dir(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes everything written so far to a file durable, by whoever it was written.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn sync_file(path: &Path) -> Result<()> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    file.sync_data().map_err(Error::io("sync", path))
+}
+
 /// Makes everything written so far to the file system of `path` durable: one flush instead of one
 /// per file.
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]

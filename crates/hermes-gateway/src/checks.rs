@@ -8,7 +8,7 @@ use hermes_config::vars;
 use hermes_home::{GatewayMarker, gateway_elsewhere, gateway_pid};
 use hermes_proc::{ProcessHandle, identity_of};
 use hermes_runtime::Context;
-use hermes_supervise::{ClaimError, StateFile};
+use hermes_supervise::{ClaimError, StateFile, TokenLocks};
 use serde_json::Value;
 
 use crate::error::StartError;
@@ -30,9 +30,7 @@ pub(crate) fn check(context: &Context, options: &GatewayOptions) -> Result<(), S
     let home = &context.location.home;
     refuse_beside_other_host(home)?;
     match gateway_pid(home).filter(|pid| *pid != std::process::id()) {
-        Some(pid) if may_replace(options.replaces, home, pid) => {
-            replace(home, pid, drain_timeout(context))
-        }
+        Some(pid) if may_replace(options.replaces, home, pid) => replace(context, pid),
         Some(pid) => Err(StartError::AlreadyRunning { pid }),
         None => Ok(()),
     }
@@ -100,7 +98,9 @@ fn refuse_if_served_by_default(context: &Context) -> Result<(), StartError> {
 }
 
 /// Ends the gateway of a home in favour of this process.
-fn replace(home: &Path, pid: u32, drain: Duration) -> Result<(), StartError> {
+fn replace(context: &Context, pid: u32) -> Result<(), StartError> {
+    let home = &context.location.home;
+    let drain = drain_timeout(context);
     let failure = |reason: String| StartError::NotReplaced { pid, reason };
     let Some(identity) = identity_of(pid) else {
         return Ok(());
@@ -128,7 +128,15 @@ fn replace(home: &Path, pid: u32, drain: Duration) -> Result<(), StartError> {
         tracing::debug!(%error, "could not remove the note about the takeover");
     }
     match ended {
-        Ok(true) => Ok(()),
+        Ok(true) => {
+            let locks = TokenLocks::of_user(&context.env, &context.location.user_home);
+            match locks.release_of(&identity) {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(pid, count, "removed token locks it left behind"),
+                Err(error) => tracing::warn!(pid, %error, "its token locks were not removed"),
+            }
+            Ok(())
+        }
         Ok(false) => Err(failure("it does not end".to_owned())),
         Err(error) => Err(failure(error.to_string())),
     }

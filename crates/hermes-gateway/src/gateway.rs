@@ -79,9 +79,10 @@ impl Gateway {
         tracing::info!(pid = record.pid, "gateway starting");
         let mut state = ActiveState::begin(home, &record);
         if let Some(reason) = broken_file(&context) {
-            tracing::error!("config.yaml cannot be used: {reason}");
-            state.end(GatewayState::StartupFailed, Some(&reason), false);
-            return Err(StartError::Configuration { reason });
+            let error = StartError::Configuration { reason };
+            tracing::error!("{error}");
+            state.end(GatewayState::StartupFailed, Some(&error.to_string()), false);
+            return Err(error);
         }
         if let Some(pause) = respawn_pause(&context) {
             tracing::warn!(

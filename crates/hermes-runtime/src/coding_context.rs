@@ -125,10 +125,13 @@ impl CodingContext {
         if mode == Mode::Off {
             return None;
         }
+        // First, because it costs nothing: a look for the project is a few hundred looks at names.
+        if mode != Mode::On && !PLATFORMS.contains(&request.source.as_str()) {
+            return None;
+        }
         let ignored = [context.location.user_home.clone(), context.temp_dir()];
         let root = (!is_remote).then(|| project_root(cwd, &ignored)).flatten();
-        let is_for_programming = PLATFORMS.contains(&request.source.as_str());
-        if mode != Mode::On && (root.is_none() || !is_for_programming) {
+        if mode != Mode::On && root.is_none() {
             return None;
         }
         Some(Self {

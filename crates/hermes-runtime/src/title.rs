@@ -16,11 +16,11 @@ const LANGUAGE: usize = 40;
 
 /// Gives new sessions a title.
 pub(crate) struct TitleKeeper {
-    enabled: bool,
     state: State,
     side: Arc<AuxiliaryModels>,
     home: PathBuf,
-    redactor: Arc<Redactor>,
+    /// None where no titles are asked for.
+    redactor: Option<Arc<Redactor>>,
     person: Arc<dyn Person>,
     language: Option<String>,
 }
@@ -47,13 +47,13 @@ impl TitleKeeper {
         let language = context.config().get("auxiliary.title_generation.language");
         let language = language.and_then(Value::as_str).map(str::trim);
         let language = language.filter(|language| !language.is_empty());
+        let is_asked_for = enabled && is_wanted;
         Self {
             language: language.map(|language| hermes_text::one_line(language, LANGUAGE)),
-            enabled: enabled && is_wanted,
             state: State::Idle,
             side,
             home: context.location.home.clone(),
-            redactor: Arc::new(context.redactor()),
+            redactor: is_asked_for.then(|| Arc::new(context.redactor())),
             person,
         }
     }
@@ -73,7 +73,7 @@ impl TitleKeeper {
         if is_finished || is_new {
             self.close();
         }
-        if is_new && self.enabled {
+        if is_new && self.redactor.is_some() {
             self.state = State::Waiting;
         }
         matches!(self.state, State::Waiting).then(|| input.text.clone())
@@ -85,13 +85,16 @@ impl TitleKeeper {
             (Some(answer), TurnOutcome::Completed) => answer.clone(),
             _ => return,
         };
+        let Some(redactor) = self.redactor.clone() else {
+            return;
+        };
         let job = TitleJob {
             auxiliary: Arc::clone(&self.side),
             home: self.home.clone(),
             session: result.session_id.clone(),
             said,
             answered,
-            redactor: Arc::clone(&self.redactor),
+            redactor,
             language: self.language.clone(),
         };
         self.state = match job.start() {

@@ -25,11 +25,16 @@ pub fn is_sidecar_name(name: &str) -> bool {
 
 /// Bytes in the write-ahead log; zero if there is none.
 pub fn wal_size(database: &Path) -> Result<u64> {
-    match hermes_fs::symlink_metadata(&with_suffix(database, "-wal")) {
+    match hermes_fs::symlink_metadata(&log_of(database)) {
         Ok(meta) => Ok(meta.len()),
         Err(error) if error.is_not_found() => Ok(0),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The write-ahead log of a database.
+pub(crate) fn log_of(database: &Path) -> PathBuf {
+    with_suffix(database, "-wal")
 }
 
 fn with_suffix(database: &Path, suffix: &str) -> PathBuf {

@@ -6,6 +6,7 @@
 use rusqlite::Connection;
 
 use crate::database::pause_within;
+use crate::location::log_of;
 use crate::{Database, Error, JournalMode, Result};
 
 /// Tries of a beginning or a commit after the first.
@@ -53,6 +54,15 @@ impl Database {
         hermes_fs::fault::point();
         std::mem::forget(undo);
         Ok(value)
+    }
+
+    /// Waits until everything that was committed is on the disk.
+    pub fn force(&self) -> Result<()> {
+        match self.journal() {
+            JournalMode::WriteAhead => Ok(hermes_fs::sync_file(&log_of(self.path()))?),
+            // Every commit was forced.
+            JournalMode::Rollback => Ok(()),
+        }
     }
 
     /// Commits do not wait for the disk until the returned value is dropped.

@@ -22,6 +22,7 @@ mod start_ledger;
 mod state_file;
 mod systemd;
 mod systemd_unit;
+mod token_locks;
 
 pub use account::Account;
 pub use boot_log::append as append_boot_log;
@@ -42,3 +43,4 @@ pub use s6::{
 pub use start_ledger::StartLedger;
 pub use state_file::{DesiredState, GatewayState, StateFile};
 pub use systemd::{Systemd, SystemdScope};
+pub use token_locks::TokenLocks;

@@ -121,6 +121,7 @@ impl Turn<'_> {
         self.tail.clear();
         response.text = text;
         let assistant = response.to_message();
+        self.force()?;
         let mut executed = Batch {
             context: &self.agent.context,
             guard: &mut self.guard,

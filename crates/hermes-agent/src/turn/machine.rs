@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::attempts::Attempts;
 use super::code_changes::CodeChanges;
-use super::input::TurnInput;
+use super::input::{Acknowledged, TurnInput};
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
 use crate::Result;
 use crate::agent::{Agent, HistoryEntry};
@@ -99,6 +99,8 @@ pub(super) struct Turn<'a> {
     pub(super) reasoning: Reasoning,
     /// The user's message, for hooks.
     message: String,
+    /// Whether all that was stored is on the disk.
+    is_forced: bool,
     api_calls: u64,
     usage: TokenUsage,
     /// Cost of all answers; none without an answer.
@@ -126,6 +128,7 @@ impl Agent {
             went_on: false,
             reasoning: Reasoning::default(),
             message: String::new(),
+            is_forced: true,
             api_calls: 0,
             usage: TokenUsage::default(),
             cost: None,
@@ -180,6 +183,7 @@ impl Turn<'_> {
         if self.agent.ensure_session()? {
             self.agent.tell_start();
         }
+        self.is_forced = input.acknowledged == Acknowledged::Stored;
         let mut message = to_stored(&input.into_message(), None);
         self.message = message.text();
         let added = self.agent.added_context(&self.message);
@@ -350,8 +354,21 @@ impl Turn<'_> {
 
     pub(super) fn store_user(&mut self, message: SessionMessage) -> Result<()> {
         let agent = &mut *self.agent;
-        let id = agent.store.append_user(&agent.session, &message)?;
+        let id = if self.is_forced {
+            agent.store.append_user(&agent.session, &message)?
+        } else {
+            agent.store.append_user_unsynced(&agent.session, &message)?
+        };
         agent.history.push(HistoryEntry { id, message });
+        Ok(())
+    }
+
+    /// Waits until what led to the calls that follow is on the disk.
+    pub(super) fn force(&mut self) -> Result<()> {
+        if !self.is_forced {
+            self.agent.store.force()?;
+            self.is_forced = true;
+        }
         Ok(())
     }
 
@@ -373,6 +390,7 @@ impl Turn<'_> {
     fn append(&mut self, step: ConversationStep) -> Result<()> {
         let agent = &mut *self.agent;
         let ids = agent.store.append_step(&agent.session, &step)?;
+        self.is_forced = true;
         let messages = std::iter::once(step.assistant).chain(step.results);
         let entries = ids.into_iter().zip(messages);
         agent

@@ -12,5 +12,5 @@ mod recover;
 mod result;
 mod stopping_early;
 
-pub use input::TurnInput;
+pub use input::{Acknowledged, TurnInput};
 pub use result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};

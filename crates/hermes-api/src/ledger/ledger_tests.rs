@@ -1,3 +1,4 @@
+use hermes_store::Commit;
 use pretty_assertions::assert_eq;
 use serde_json::{Map, Value, json};
 
@@ -23,8 +24,15 @@ fn a_turn_is_known_after_a_restart_until_it_is_struck_out() {
         request: json!({"response_id": "resp_1"}),
         ..TurnEntry::new("responses")
     };
-    ledger.begin(home.path(), &entry, "s", 4).unwrap();
-    ledger.set_calls(home.path(), &entry.id, &["terminal: make".to_owned()]);
+    ledger
+        .begin(home.path(), &entry, "s", 4, Commit::Forced)
+        .unwrap();
+    ledger.set_calls(
+        home.path(),
+        &entry.id,
+        &["terminal: make".to_owned()],
+        Commit::Logged,
+    );
     let live = LiveTurn::new(&entry.id);
     assert_eq!(ledger.interrupted(home.path()).unwrap(), []);
     drop(live);
@@ -44,8 +52,12 @@ fn a_second_begin_keeps_where_the_turn_first_began() {
     let home = tempfile::tempdir().unwrap();
     let ledger = TurnLedger::new();
     let entry = TurnEntry::new("chat_completions");
-    ledger.begin(home.path(), &entry, "s", 4).unwrap();
-    ledger.begin(home.path(), &entry, "s", 9).unwrap();
+    ledger
+        .begin(home.path(), &entry, "s", 4, Commit::Forced)
+        .unwrap();
+    ledger
+        .begin(home.path(), &entry, "s", 9, Commit::Forced)
+        .unwrap();
     let found = ledger.interrupted(home.path()).unwrap();
     assert_eq!(found[0].messages().unwrap().after, 4);
 }
@@ -172,7 +184,9 @@ fn an_interrupted_turn_waits_for_the_request_that_asks_again() {
             .unwrap()
     };
     assert!(matches!(recall(), Recalled::New));
-    ledger.begin(home.path(), &entry, "s", 4).unwrap();
+    ledger
+        .begin(home.path(), &entry, "s", 4, Commit::Forced)
+        .unwrap();
     assert!(ledger.is_awaited(home.path(), &entry.id).unwrap());
     ledger.set_interrupted(home.path(), &entry.id).unwrap();
     match recall() {
@@ -188,14 +202,20 @@ fn a_file_that_was_removed_is_made_again() {
     let home = tempfile::tempdir().unwrap();
     let ledger = TurnLedger::new();
     let entry = TurnEntry::new("chat_completions");
-    ledger.begin(home.path(), &entry, "s", 4).unwrap();
+    ledger
+        .begin(home.path(), &entry, "s", 4, Commit::Forced)
+        .unwrap();
     for name in ["api_turns.db", "api_turns.db-wal", "api_turns.db-shm"] {
         hermes_fs::remove_file_if_present(&home.path().join(name)).unwrap();
     }
-    ledger.begin(home.path(), &entry, "s", 4).unwrap();
+    ledger
+        .begin(home.path(), &entry, "s", 4, Commit::Forced)
+        .unwrap();
     assert_eq!(TurnLedger::new().interrupted(home.path()).unwrap().len(), 1);
     // In a home that cannot be used, the reason is told.
     let nowhere = home.path().join("gone");
-    let error = ledger.begin(&nowhere, &entry, "s", 4).unwrap_err();
+    let error = ledger
+        .begin(&nowhere, &entry, "s", 4, Commit::Forced)
+        .unwrap_err();
     assert_eq!(error.to_json()["error"]["code"], "turn_store_unavailable");
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hermes_agent::Acknowledged;
 use hermes_store::Commit;
 use hermes_store::rusqlite::{Row, params};
 use serde_json::Value;
@@ -56,18 +57,28 @@ impl TurnEntry {
     }
 
     /// How the beginning of the turn is written. A request is acknowledged after it is on disk; that
-    /// of a run was when the run was accepted, and that of one with a key when the key was claimed.
-    fn commit(&self) -> Commit {
-        if self.is_run() || self.is_repeatable {
+    /// of a run was when the run was accepted, that of one with a key when the key was claimed, and a
+    /// client that waits for the end of its turn has heard nothing yet.
+    pub(crate) fn commit(&self, acknowledged: Acknowledged) -> Commit {
+        if self.is_on_disk() || acknowledged == Acknowledged::AtTheEnd {
             Commit::Logged
         } else {
             Commit::Forced
         }
     }
 
-    /// Whether the record of the beginning has to be on the disk before the turn goes on.
-    pub(crate) fn waits_for_disk(&self) -> bool {
-        self.commit() == Commit::Forced
+    /// How its calls are written: the first thing that comes of a turn finds its beginning on disk.
+    pub(crate) fn commit_of_calls(&self, acknowledged: Acknowledged) -> Commit {
+        if self.commit(acknowledged) == Commit::Logged && !self.is_on_disk() {
+            Commit::Forced
+        } else {
+            Commit::Logged
+        }
+    }
+
+    /// Whether something of it was written to the disk before it begins.
+    fn is_on_disk(&self) -> bool {
+        self.is_run() || self.is_repeatable
     }
 
     /// Whether the turn goes on without its client.
@@ -148,8 +159,9 @@ impl TurnLedger {
         entry: &TurnEntry,
         session: &str,
         after: i64,
+        commit: Commit,
     ) -> Result<(), ApiError> {
-        let begun = self.database.write(home, entry.commit(), |connection| {
+        let begun = self.database.write(home, commit, |connection| {
             connection.execute(
                 "INSERT INTO turns (id, endpoint, state, session_id, after_message, request, \
                      created_at, updated_at)
@@ -171,9 +183,9 @@ impl TurnLedger {
     }
 
     /// The calls that are under way, in words.
-    pub(crate) fn set_calls(&self, home: &Path, id: &str, calls: &[String]) {
+    pub(crate) fn set_calls(&self, home: &Path, id: &str, calls: &[String], commit: Commit) {
         let calls = Value::from(calls.to_vec()).to_string();
-        let noted = self.database.write(home, Commit::Logged, |connection| {
+        let noted = self.database.write(home, commit, |connection| {
             connection.execute(
                 "UPDATE turns SET calls = ?2, updated_at = ?3 WHERE id = ?1",
                 params![id, calls, unix_time()],
@@ -271,16 +283,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_that_nothing_has_recorded_yet_waits_for_the_disk() {
+    fn a_turn_is_on_disk_before_its_client_hears_of_it_or_a_tool_is_called() {
+        use Commit::{Forced, Logged};
         let chat = TurnEntry::new("chat_completions");
         let keyed = TurnEntry {
             is_repeatable: true,
             ..chat.clone()
         };
-        let commits = [&chat, &keyed, &TurnEntry::new(RUNS)].map(TurnEntry::commit);
-        assert!(matches!(
-            commits,
-            [Commit::Forced, Commit::Logged, Commit::Logged]
-        ));
+        let run = TurnEntry::new(RUNS);
+        let of = |entry: &TurnEntry, told| [entry.commit(told), entry.commit_of_calls(told)];
+        let at_once = [&chat, &keyed, &run].map(|entry| of(entry, Acknowledged::Stored));
+        let at_the_end = [&chat, &keyed, &run].map(|entry| of(entry, Acknowledged::AtTheEnd));
+        assert_eq!(
+            at_once,
+            [[Forced, Logged], [Logged, Logged], [Logged, Logged]]
+        );
+        assert_eq!(
+            at_the_end,
+            [[Logged, Forced], [Logged, Logged], [Logged, Logged]]
+        );
     }
 }

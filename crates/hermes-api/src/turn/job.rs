@@ -9,6 +9,7 @@ use hermes_proc::Wake;
 use hermes_providers::{Cost, StreamEvent, TokenUsage};
 use hermes_runtime::{Conversation, ConversationRequest, Runtime, SessionChoice};
 use hermes_session::{NewSession, SessionId, SessionStore};
+use hermes_store::Commit;
 
 use super::control::{StopCause, TurnControl};
 use super::history::reconcile;
@@ -217,8 +218,9 @@ impl Job {
         open: impl FnOnce() -> Result<KeptConversation, ApiError>,
     ) -> Result<KeptConversation, ApiError> {
         let (ledger, entry) = (&self.shared.ledger, &self.order.entry);
-        let begin = || ledger.begin(home, entry, session.as_str(), after);
-        if !entry.waits_for_disk() {
+        let commit = entry.commit(self.order.input.acknowledged);
+        let begin = || ledger.begin(home, entry, session.as_str(), after, commit);
+        if commit == Commit::Logged {
             let kept = open()?;
             return begin().map(|()| kept);
         }
@@ -320,9 +322,12 @@ impl Job {
         let home = conversation.context().location.home.clone();
         // The id of a call and what it is about.
         let mut calls: Vec<(String, String)> = Vec::new();
-        let record = |calls: &[(String, String)]| {
+        let mut commit = order.entry.commit_of_calls(input.acknowledged);
+        let mut record = |calls: &[(String, String)]| {
             let words: Vec<String> = calls.iter().map(|(_, words)| words.clone()).collect();
-            shared.ledger.set_calls(&home, &order.entry.id, &words);
+            let id = &order.entry.id;
+            shared.ledger.set_calls(&home, id, &words, commit);
+            commit = Commit::Logged;
         };
         let mut tell = |update: Update<'_>, calls: usize| {
             if let Some(pulse) = pulse {

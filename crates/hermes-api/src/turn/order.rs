@@ -32,7 +32,7 @@ pub(crate) struct TurnOrder {
 /// Something that happened in a turn.
 #[derive(Debug)]
 pub(crate) enum Update<'a> {
-    /// The turn begins, in this session: what the client said is on disk.
+    /// The turn begins, in this session: what the client said is stored.
     Began {
         session: &'a str,
     },

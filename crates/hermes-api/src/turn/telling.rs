@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use bytes::Bytes;
-use hermes_agent::{TurnOutcome, TurnResult};
+use hermes_agent::{Acknowledged, TurnOutcome, TurnResult};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -199,7 +199,7 @@ impl Turns {
     /// Takes a turn and waits for its end. A caller that waits no longer ends it.
     pub(crate) async fn whole<C: Collect>(
         &self,
-        order: TurnOrder,
+        mut order: TurnOrder,
     ) -> Result<(Box<TurnResult>, C), ApiError> {
         let control = Arc::new(TurnControl::default());
         let mut watched = StopWhenDropped(Some(Arc::clone(&control)));
@@ -209,6 +209,7 @@ impl Turns {
             collected: C::default(),
             sender,
         };
+        order.input.acknowledged = Acknowledged::AtTheEnd;
         self.begin(order, Arc::clone(&control), Box::new(sink))
             .await?;
         let told = receiver.await;

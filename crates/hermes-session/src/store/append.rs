@@ -49,6 +49,18 @@ impl SessionStore {
         ids.first().copied().ok_or_else(|| session.unknown())
     }
 
+    /// The same without waiting for the disk: for a message of which nobody is told, and of which
+    /// nothing comes, before a later write or [`Self::force`] has waited.
+    pub fn append_user_unsynced(
+        &mut self,
+        session: &SessionId,
+        message: &SessionMessage,
+    ) -> Result<MessageId> {
+        let messages = std::slice::from_ref(message);
+        let ids = self.write_unsynced(|transaction| transaction.append(session, messages))?;
+        ids.first().copied().ok_or_else(|| session.unknown())
+    }
+
     /// Stores an answer of the model, all results of its calls and its cost, in one transaction:
     /// after a crash either all of it is stored or nothing.
     pub fn append_step(

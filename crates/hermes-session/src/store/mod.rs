@@ -96,6 +96,11 @@ impl SessionStore {
         })
     }
 
+    /// Waits until everything that was written is on the disk.
+    pub fn force(&self) -> Result<()> {
+        Ok(self.database().force()?)
+    }
+
     /// Runs `look` on one snapshot of the file.
     fn read<T>(&self, look: impl FnOnce(&SessionTransaction<'_>) -> Result<T>) -> Result<T> {
         self.database().read(|connection| {

@@ -34,7 +34,8 @@ fn describe(row: &GatewayRow, report: &mut Report) {
         match (row.text("desired_state"), row.text("gateway_state")) {
             (_, Some("startup_failed")) => {
                 let text = format!("{name}: the gateway could not start: {reason}");
-                report.problem("gateway", text).hint(start);
+                let hint = format!("once that is mended, {start}");
+                report.problem("gateway", text).hint(hint);
             }
             (Some("running"), _) => {
                 let text = format!("{name}: the gateway should be running, but is not");
@@ -56,7 +57,10 @@ fn describe(row: &GatewayRow, report: &mut Report) {
                     "gateway_service",
                     format!("{name}: {service} failed: {note}"),
                 )
-                .hint("`hermes logs gateway` shows more; it is started again by itself");
+                .hint(format!(
+                    "`hermes -p {name} logs gateway` shows more; it is tried again by itself, and \
+                     when settings change"
+                ));
         }
     }
 }

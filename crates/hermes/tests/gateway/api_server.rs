@@ -1,12 +1,13 @@
 //! The API server as a service of the gateway: its place in the state file, in `status` and `doctor`.
 
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::post::{Post, end, until};
+use crate::post::{Post, end, ready, until};
 
 /// A port that nothing listens on.
 fn free_port() -> u16 {
@@ -106,6 +107,35 @@ fn a_server_is_shown_with_its_address_and_asked_if_it_answers() {
     assert_eq!(deep[0].1, format!("{url} answers"));
     assert_eq!(end(&mut gateway, Signal::INT), Some(0));
     assert_eq!(post.state()["platforms"], serde_json::json!({}));
+}
+
+// gateway 2
+#[test]
+fn the_model_of_a_named_profile_has_its_name() {
+    let post = Post::new();
+    post.home.run(["profile", "create", "coder"]).succeeds();
+    let (port, key) = (free_port(), "k7".repeat(16));
+    post.home.put(
+        "profiles/coder/.env",
+        format!("API_SERVER_PORT={port}\nAPI_SERVER_KEY={key}\n"),
+    );
+    let call = post.home.hermes(["-p", "coder", "gateway", "run"]);
+    let mut gateway = ready(call.start());
+    let ask = |head: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let request = format!("GET /v1/models HTTP/1.0\r\nHost: localhost\r\n{head}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply
+    };
+    let refused = ask("");
+    assert!(refused.contains(" 401 "), "{refused}");
+    assert!(refused.contains("invalid_api_key"), "{refused}");
+    let listed = ask(&format!("Authorization: Bearer {key}\r\n"));
+    assert!(listed.contains(" 200 "), "{listed}");
+    assert!(listed.contains(r#""id":"coder""#), "{listed}");
+    assert_eq!(end(&mut gateway, Signal::INT), Some(0));
 }
 
 #[test]

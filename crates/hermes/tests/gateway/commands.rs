@@ -124,11 +124,16 @@ fn a_broken_configuration_is_fatal_and_says_so() {
             .says_part("config.yaml cannot be used");
         let state = post.state();
         assert_eq!(state["gateway_state"], "startup_failed");
-        assert!(!state["exit_reason"].as_str().unwrap().is_empty());
+        let reason = state["exit_reason"].as_str().unwrap();
+        assert!(
+            reason.starts_with("config.yaml cannot be used: "),
+            "{reason}"
+        );
         post.call(&["start"])
             .run()
             .exits(1)
-            .says_part("the gateway did not start");
+            .says_part("the gateway did not start: config.yaml cannot be used: ")
+            .says_part("`hermes config check` shows the line");
         assert!(!post.home.has("gateway.pid"));
         let doctor = post.home.run(["doctor", "--json"]).exits(1).json();
         let rows = doctor["rows"].as_array().unwrap().clone();

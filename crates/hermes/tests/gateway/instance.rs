@@ -54,6 +54,39 @@ fn a_gateway_that_does_not_end_is_killed_by_its_replacement() {
     assert_eq!(post.recorded(), Some(second.pid().into()));
 }
 
+// services 4.2 (6): what is left of 21 while no platform takes a token
+#[test]
+fn token_locks_of_a_gateway_that_was_killed_go_with_it() {
+    let post = Post::new();
+    let first = post.gateway(&[]);
+    let directory = post
+        .home
+        .user_home()
+        .join(".local/state/hermes/gateway-locks");
+    std::fs::create_dir_all(&directory).unwrap();
+    let lock = |name: &str, pid: u32, start_time: u64| {
+        let path = directory.join(name);
+        let record = json!({
+            "pid": pid, "kind": "hermes-gateway", "argv": ["hermes", "gateway", "run"],
+            "start_time": start_time, "scope": "telegram-bot-token", "metadata": {},
+        });
+        std::fs::write(&path, record.to_string()).unwrap();
+        path
+    };
+    let record: serde_json::Value = serde_json::from_str(&post.home.read("gateway.pid")).unwrap();
+    let started = record["start_time"].as_u64().unwrap();
+    let own = lock(
+        "telegram-bot-token-0011223344556677.lock",
+        first.pid(),
+        started,
+    );
+    let of_another = lock("slack-app-token-0011223344556677.lock", 1, started);
+    kill(first.pid(), Signal::STOP);
+    let second = post.gateway(&["--replace"]);
+    assert_eq!(post.recorded(), Some(second.pid().into()));
+    assert_eq!([own.exists(), of_another.exists()], [false, true]);
+}
+
 #[test]
 fn of_ten_starts_at_once_one_survives() {
     for replace in [false, true] {

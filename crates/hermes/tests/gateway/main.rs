@@ -13,6 +13,7 @@ mod api_restart;
 mod api_server;
 mod bad_input;
 mod commands;
+mod disk;
 mod drain;
 mod instance;
 mod memory;

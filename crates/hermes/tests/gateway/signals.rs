@@ -129,6 +129,6 @@ fn a_file_that_breaks_while_it_runs_changes_nothing_and_is_reported_once() {
     }
     post.until_logged("the settings from before stay in effect");
     let status = post.call(&["status"]).run();
-    status.exits(0).prints_part("dispatcher: running");
+    status.exits(0).prints_part("dispatcher:  running");
     assert_eq!(end(&mut gateway, Signal::INT), Some(0));
 }

@@ -234,7 +234,12 @@ impl Interface<'_> {
             Ok(images) => {
                 let typed = text.to_owned();
                 let text = self.open.conversation.expand_references(text);
-                self.turn(TurnInput { text, images }, Some(typed), chat);
+                let input = TurnInput {
+                    text,
+                    images,
+                    ..TurnInput::default()
+                };
+                self.turn(input, Some(typed), chat);
             }
             Err(error) => {
                 let error = CommandError::from(error);

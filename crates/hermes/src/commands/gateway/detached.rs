@@ -40,7 +40,12 @@ pub(super) fn start(context: &Context) -> Result<u32> {
         || failure.to_owned(),
         |reason| format!("{failure}: {}", hermes_text::shown(&reason, 300)),
     );
-    Err(CommandError::user(message).hint("`hermes logs gateway` shows its log"))
+    let hint = if context.config_is_usable() {
+        "`hermes logs gateway` shows its log"
+    } else {
+        "`hermes config check` shows the line"
+    };
+    Err(CommandError::user(message).hint(hint))
 }
 
 /// What a gateway printed that could not say it in the state file.

@@ -101,7 +101,7 @@ fn page(
     exits: &[PastRun],
     shown: usize,
 ) -> String {
-    let mut page = Page::new(context.printer, 10);
+    let mut page = Page::new(context.printer, 12);
     page.heading("Gateway");
     page.row("Profile", &own.name);
     match own.pid {

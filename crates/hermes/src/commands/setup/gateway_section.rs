@@ -76,7 +76,7 @@ fn tell(context: &Context) -> Result<()> {
     }
     let profile = context.profile_flag();
     context.hint(format!(
-        "`hermes {profile}gateway install` keeps the gateway running, `hermes {profile}gateway \
-         start` starts it until the next reboot"
+        "`hermes {profile}gateway start` starts the gateway until the next reboot; where systemd or \
+         launchd runs, `hermes {profile}gateway install` keeps it running"
     ))
 }
