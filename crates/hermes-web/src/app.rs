@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hermes_api::{ApiHost, EmbeddedRuns};
 use hermes_runtime::Context;
 use hermes_secret::Redactor;
+use hermes_serve::Route;
 use tokio::sync::{Semaphore, watch};
 
 use crate::action_registry::Actions;
 use crate::gate::Gate;
 use crate::http::ApiError;
 use crate::live::BoardFeeds;
-use crate::route::Route;
 use crate::samples::Samples;
 use crate::settings::DashboardSettings;
 use crate::shared_reads::SharedReads;
@@ -168,13 +168,5 @@ impl ApiHost for CurrentContext {
 pub(crate) async fn off_loop<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => {
-            tracing::error!(%error, "a request failed");
-            Err(ApiError::internal(
-                "the request failed; `hermes logs gui` has the reason",
-            ))
-        }
-    }
+    hermes_serve::off_loop(work).await
 }

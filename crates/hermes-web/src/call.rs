@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use axum::response::Response;
 use hermes_runtime::Context;
+use hermes_serve::ReadRequest;
 use hyper::header::{HeaderMap, HeaderName};
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, StatusCode};
@@ -31,9 +32,11 @@ pub(crate) struct Call {
     upgrade: Option<OnUpgrade>,
 }
 
-impl Call {
+impl ReadRequest for Call {
+    type Error = ApiError;
+
     /// Reads a request, its body included.
-    pub(crate) async fn of(request: Request<Body>) -> Result<Self, ApiError> {
+    async fn read(request: Request<Body>) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let app = parts.extensions.get::<Arc<App>>().cloned();
         let app = app.ok_or_else(|| ApiError::internal("the request lost its server"))?;
@@ -56,7 +59,9 @@ impl Call {
             upgrade,
         })
     }
+}
 
+impl Call {
     /// The connection itself, once, where the client asked for it.
     pub(crate) fn take_upgrade(&mut self) -> Option<OnUpgrade> {
         self.upgrade.take()

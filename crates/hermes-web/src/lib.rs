@@ -18,12 +18,12 @@ mod masking;
 mod openapi;
 mod pages;
 mod pty;
-mod route;
 mod routes;
 mod samples;
 mod server;
 mod settings;
 mod shared_reads;
 
-pub use server::{BindError, Dashboard};
+pub use hermes_serve::BindError;
+pub use server::Dashboard;
 pub use settings::{DashboardOptions, DashboardSettings, SettingsError};

@@ -1,24 +1,18 @@
 //! `GET /api/openapi.json`: the API described for programs. Made from the table of endpoints, so that
 //! neither can have what the other lacks.
 
-use serde_json::{Map, Value, json};
+use hermes_serve::{Route, Verb, document_paths, path_names};
+use serde_json::{Value, json};
 
 use crate::call::{Answered, Call, json as answer};
-use crate::route::{Route, Verb};
 
 pub(crate) fn openapi(call: &Call) -> Answered {
     answer(&document(call.app.routes))
 }
 
 fn document(routes: &[Route]) -> Value {
-    let mut paths: Map<String, Value> = Map::new();
-    for route in routes
-        .iter()
-        .filter(|route| route.path.starts_with("/api/"))
-    {
-        let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.verb.name().to_lowercase()] = operation(route);
-    }
+    let of_api = |route: &&Route| route.path.starts_with("/api/");
+    let paths = document_paths(routes.iter().filter(of_api), operation);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -63,7 +57,7 @@ fn operation(route: &Route) -> Value {
             "422": error("The request has the wrong shape"),
         },
     });
-    let parameters: Vec<Value> = path_parameters(route.path)
+    let parameters: Vec<Value> = path_names(route.path)
         .map(|name| {
             json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})
         })
@@ -78,13 +72,6 @@ fn operation(route: &Route) -> Value {
         });
     }
     operation
-}
-
-fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter_map(|part| {
-        let name = part.strip_prefix('{')?.strip_suffix('}')?;
-        Some(name.trim_start_matches('*'))
-    })
 }
 
 #[cfg(test)]

@@ -3,35 +3,21 @@
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, on};
+use hermes_serve::{Verb, answer_with, disk, waiting};
 use hyper::{Request, StatusCode};
 
 use crate::admission;
 use crate::api;
 use crate::app::off_loop;
-use crate::call::{Answered, Call};
+use crate::call::Call;
 use crate::chat_runs;
 use crate::http::ApiError;
 use crate::kanban;
 use crate::openapi;
 use crate::pages;
 use crate::pty;
-use crate::route::{Route, Verb};
 
-macro_rules! routes {
-    ($($name:literal $verb:ident $path:literal $summary:literal $kind:ident $($endpoint:ident)::+;)+) => {
-        /// All endpoints of the API.
-        pub(crate) const ROUTES: &[Route] = &[$(Route {
-            name: $name,
-            verb: Verb::$verb,
-            path: $path,
-            summary: $summary,
-            endpoint: |verb| $kind(verb, $($endpoint)::+),
-        }),+];
-    };
-}
-
-routes! {
+hermes_serve::routes! {
     "status" Get "/api/status" "What runs here" disk api::status::status;
     "sessions" Get "/api/sessions" "Conversations, latest first" disk api::sessions::list;
     "sessions_search" Get "/api/sessions/search" "Searches all messages" disk api::sessions::search;
@@ -140,60 +126,21 @@ routes! {
     "auth_ws_ticket" Post "/api/auth/ws-ticket" "A ticket for a WebSocket" disk admission::ws_ticket;
 }
 
-/// An endpoint that may wait for the disk.
-fn disk(verb: Verb, endpoint: fn(&Call) -> Answered) -> MethodRouter {
-    on(verb.filter(), move |request: Request<Body>| async move {
-        let answered = match Call::of(request).await {
-            Ok(call) => off_loop(move || endpoint(&call)).await,
-            Err(error) => Err(error),
-        };
-        answered.unwrap_or_else(IntoResponse::into_response)
-    })
-}
-
-/// An endpoint that waits for other things than the disk.
-fn waiting<F, A>(verb: Verb, endpoint: F) -> MethodRouter
-where
-    F: Fn(Call) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Answered> + Send,
-{
-    on(verb.filter(), move |request: Request<Body>| {
-        let endpoint = endpoint.clone();
-        async move {
-            let answered = match Call::of(request).await {
-                Ok(call) => endpoint(call).await,
-                Err(error) => Err(error),
-            };
-            answered.unwrap_or_else(IntoResponse::into_response)
-        }
-    })
-}
-
 /// The router of all endpoints and pages.
 pub(crate) fn router() -> Router {
-    let mut router = Router::new();
-    for route in ROUTES {
-        router = router.route(route.path, (route.endpoint)(route.verb));
-    }
+    let mut router = hermes_serve::router(ROUTES);
     for page in pages::PAGES {
         router = router.route(page.path, waiting(Verb::Get, page.render));
     }
     router
         .route("/assets/{*name}", disk(Verb::Get, pages::asset))
         .method_not_allowed_fallback(method_not_allowed)
-        .fallback_service(fallback())
+        .fallback(other_path)
 }
 
 /// What no route answers.
-fn fallback() -> MethodRouter {
-    let answer = |request: Request<Body>| async move {
-        let answered = match Call::of(request).await {
-            Ok(call) => off_loop(move || pages::other_path(&call)).await,
-            Err(error) => Err(error),
-        };
-        answered.unwrap_or_else(IntoResponse::into_response)
-    };
-    axum::routing::any(answer)
+async fn other_path(request: Request<Body>) -> Response {
+    answer_with(request, |call: Call| off_loop(move || pages::other_path(&call))).await
 }
 
 async fn method_not_allowed(request: Request<Body>) -> Response {

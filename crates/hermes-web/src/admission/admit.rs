@@ -1,27 +1,21 @@
 //! The way of a request to its endpoint: host, origin, credential, and then the endpoint itself.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
+use hermes_serve::Endpoints;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::service::Service as _;
 use hyper::{Method, Request, StatusCode};
-use hyper_util::service::TowerToHyperService;
 
 use super::renewal::{login_url, refreshed};
 use crate::app::App;
 use crate::call::query_value;
 use crate::gate::{Access, Cookie, Entry, Event, Mode, Purpose, Visitor, secure};
 use crate::http::{ApiError, Refusal};
-
-/// What answers requests that are let in.
-pub(crate) type Endpoints = TowerToHyperService<Router>;
 
 /// What anybody may read.
 const PUBLIC: [&str; 6] = [
@@ -63,11 +57,7 @@ pub(crate) async fn answered(
             parts.extensions.insert(Arc::clone(app));
             parts.extensions.insert(admitted.visitor);
             let request = Request::from_parts(parts, body);
-            let answered: Result<Response, Infallible> = endpoints.call(request).await;
-            let mut response = match answered {
-                Ok(response) => response,
-                Err(never) => match never {},
-            };
+            let mut response = hermes_serve::answered(endpoints, request).await;
             for cookie in admitted.cookies {
                 response.headers_mut().append(header::SET_COOKIE, cookie);
             }

@@ -10,13 +10,14 @@ use bytes::Bytes;
 use futures_util::stream;
 use hermes_board::boards::Board;
 use hermes_runtime::kanban_settings;
+use hermes_serve::KEEPALIVE;
 use hyper::header::HeaderName;
 use tokio::sync::watch;
 
 use super::opened::{board_home, chosen};
 use crate::app::{App, off_loop, stopped};
 use crate::call::{Answered, Call};
-use crate::http::{ApiError, Handshake, KEEPALIVE, Received, Socket, event, event_response};
+use crate::http::{ApiError, Handshake, Received, Socket, event, event_response};
 use crate::live::{FeedRequest, Next, Subscription, missed};
 
 /// A sign of life after so much silence.
