@@ -120,7 +120,7 @@ hermes_serve::routes! {
     "login_start" Get "/auth/login" "Sends the browser to a login provider" waiting admission::start;
     "login_callback" Get "/auth/callback" "Completes a login" waiting admission::callback;
     "login_password" Post "/auth/password-login" "Logs in with a password" waiting admission::password_login;
-    "logout" Post "/auth/logout" "Logs out" disk admission::logout;
+    "logout" Post "/auth/logout" "Logs out" waiting admission::logout;
     "auth_providers" Get "/api/auth/providers" "The ways to log in" disk admission::providers;
     "auth_me" Get "/api/auth/me" "Who is logged in" disk admission::me;
     "auth_ws_ticket" Post "/api/auth/ws-ticket" "A ticket for a WebSocket" disk admission::ws_ticket;

@@ -15,6 +15,7 @@ mod board;
 mod client;
 mod gate;
 mod local;
+mod nous;
 mod oidc;
 mod server;
 mod terminal;
