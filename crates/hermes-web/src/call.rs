@@ -170,15 +170,7 @@ impl Call {
 
     /// A switch of the body.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
-        match self.object()?.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Bool(yes)) => Ok(Some(*yes)),
-            Some(_) => Err(ApiError::invalid(
-                &["body", name],
-                "must be true or false",
-                "bool_type",
-            )),
-        }
+        flag_of(self.object()?, name)
     }
 
     /// A whole number of the body.
@@ -220,6 +212,19 @@ pub(crate) fn text_of<'o>(
             &["body", name],
             "must be a string",
             "string_type",
+        )),
+    }
+}
+
+/// A switch of an object; `None` if it is absent or null.
+pub(crate) fn flag_of(object: &Map<String, Value>, name: &str) -> Result<Option<bool>, ApiError> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(yes)) => Ok(Some(*yes)),
+        Some(_) => Err(ApiError::invalid(
+            &["body", name],
+            "must be true or false",
+            "bool_type",
         )),
     }
 }

@@ -18,7 +18,7 @@ use crate::pages;
 use crate::pty;
 
 hermes_serve::routes! {
-    "status" Get "/api/status" "What runs here" disk api::status::status;
+    "status" Get "/api/status" "What runs here" waiting api::status::status;
     "sessions" Get "/api/sessions" "Conversations, latest first" disk api::sessions::list;
     "sessions_search" Get "/api/sessions/search" "Searches all messages" disk api::sessions::search;
     "sessions_stats" Get "/api/sessions/stats" "How many conversations there are" disk api::sessions::stats;
@@ -39,7 +39,12 @@ hermes_serve::routes! {
     "model_options" Get "/api/model/options" "Providers and models to choose from" disk api::model::options;
     "model_auxiliary" Get "/api/model/auxiliary" "Models of tasks beside the conversation" disk api::model::auxiliary;
     "model_set" Post "/api/model/set" "Chooses a model" disk api::model::set;
-    "providers_oauth" Get "/api/providers/oauth" "Providers with a login" disk api::model::oauth;
+    "providers_oauth" Get "/api/providers/oauth" "Providers with a login" disk api::logins::list;
+    "provider_login_start" Post "/api/providers/oauth/{provider_id}/start" "Begins a login to a provider" disk api::logins::start;
+    "provider_login_submit" Post "/api/providers/oauth/{provider_id}/submit" "Takes a code that was brought back" disk api::logins::submit;
+    "provider_login_poll" Get "/api/providers/oauth/{provider_id}/poll/{session_id}" "How a login to a provider is doing" disk api::logins::poll;
+    "provider_login_cancel" Delete "/api/providers/oauth/sessions/{session_id}" "Gives a login to a provider up" disk api::logins::cancel;
+    "provider_logout" Delete "/api/providers/oauth/{provider_id}" "Forgets the login to a provider" disk api::logins::remove;
     "profiles" Get "/api/profiles" "The profiles of this installation" disk api::profiles::list;
     "profile_create" Post "/api/profiles" "Creates a profile" disk api::profiles::create;
     "profile_active" Get "/api/profiles/active" "The profile of this dashboard" disk api::profiles::active;
@@ -59,6 +64,7 @@ hermes_serve::routes! {
     "gateway_restart" Post "/api/gateway/restart" "Restarts the gateway" disk api::actions::gateway_restart;
     "gateway_start" Post "/api/gateway/start" "Starts the gateway" disk api::actions::gateway_start;
     "gateway_stop" Post "/api/gateway/stop" "Stops the gateway" disk api::actions::gateway_stop;
+    "gateway_drain" Post "/api/gateway/drain" "Lets the gateway take no new work, or take it again" disk api::drain::drain;
     "hermes_update" Post "/api/hermes/update" "Says how this installation is updated" disk api::actions::update;
     "action_status" Get "/api/actions/{name}/status" "How an action is doing" disk api::actions::status;
     "logs" Get "/api/logs" "The end of a log" disk api::logs::logs;
@@ -140,7 +146,10 @@ pub(crate) fn router() -> Router {
 
 /// What no route answers.
 async fn other_path(request: Request<Body>) -> Response {
-    answer_with(request, |call: Call| off_loop(move || pages::other_path(&call))).await
+    answer_with(request, |call: Call| {
+        off_loop(move || pages::other_path(&call))
+    })
+    .await
 }
 
 async fn method_not_allowed(request: Request<Body>) -> Response {

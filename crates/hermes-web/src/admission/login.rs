@@ -82,7 +82,7 @@ pub(crate) fn me(call: &Call) -> Answered {
             "provider": who.provider,
             "expires_at": who.expires_at,
         })),
-        Access::Token | Access::Open | Access::Public => {
+        Access::Token | Access::Drain | Access::Open | Access::Public => {
             let message = "nobody logs in to this dashboard, so there is no user";
             Err(ApiError::new(StatusCode::UNAUTHORIZED, message)
                 .field("error", "unauthenticated")
@@ -97,7 +97,7 @@ pub(crate) fn ws_ticket(call: &Call) -> Answered {
         Access::Session(identity) => identity.clone(),
         // A client that always asks for a ticket works on this machine as well.
         Access::Token => Identity::named("", "local"),
-        Access::Open | Access::Public => {
+        Access::Drain | Access::Open | Access::Public => {
             return Err(ApiError::not_found("this dashboard asks for no tickets"));
         }
     };

@@ -38,8 +38,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let signals = ServiceSignals::listen().map_err(unusable)?;
     let runtime: hermes_runtime::Context = hermes_runtime::Context::clone(context);
-    let dashboard = Dashboard::bind(settings, runtime)
-        .map_err(|error| not_listening(&error))?;
+    let dashboard = Dashboard::bind(settings, runtime).map_err(|error| not_listening(&error))?;
     let port = dashboard.address().map_err(unusable)?.port();
     let url = dashboard.url();
     let _record = record(&context.location.home, port, &url)?;
