@@ -12,7 +12,9 @@ mod route;
 mod server;
 
 pub use body::{BodyError, MAX_BODY, read_body};
-pub use endpoint::{Endpoints, LostWork, ReadRequest, answer_with, answered, disk, off_loop, waiting};
+pub use endpoint::{
+    Endpoints, LostWork, ReadRequest, answer_with, answered, disk, off_loop, waiting,
+};
 pub use events::{KEEPALIVE, event_response};
 pub use listener::{BindError, Listener};
 pub use route::{Route, Verb, document_paths, path_names, router};

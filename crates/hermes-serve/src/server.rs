@@ -45,11 +45,8 @@ pub struct Limits {
 /// What a server does. All calls come from the thread of the connections, but [`Self::ended`].
 pub trait Service: Send + Sync + 'static {
     /// Answers a request, or refuses it.
-    fn answer(
-        &self,
-        peer: IpAddr,
-        request: Request<Body>,
-    ) -> impl Future<Output = Response> + Send;
+    fn answer(&self, peer: IpAddr, request: Request<Body>)
+    -> impl Future<Output = Response> + Send;
 
     /// Nobody was answered yet.
     fn begin(&self) {}
