@@ -85,11 +85,11 @@ fn a_board_that_somebody_else_holds_is_said_and_the_rest_goes_on() {
     let call = dashboard(&home).env("HERMES_KANBAN_BUSY_TIMEOUT_MS", "1500");
     let server = Server::start(call);
     let holder = Holder::of(&home.path("kanban.db"));
+    let card = json!({"title": "Another"});
+    let path = "/api/plugins/kanban/tasks";
+    let creating = server.with_token("POST", path).json(&card);
     std::thread::scope(|scope| {
-        let created = scope.spawn(|| {
-            let card = json!({"title": "Another"});
-            server.call("POST", "/api/plugins/kanban/tasks", &card)
-        });
+        let created = scope.spawn(|| creating.send());
         let begun = Instant::now();
         assert_eq!(server.request("GET", "/api/status").send().status, 200);
         assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
@@ -101,8 +101,7 @@ fn a_board_that_somebody_else_holds_is_said_and_the_rest_goes_on() {
         );
     });
     drop(holder);
-    let card = json!({"title": "Another"});
-    let created = server.call("POST", "/api/plugins/kanban/tasks", &card);
+    let created = server.call("POST", path, &card);
     assert_eq!(created.status, 200, "{}", created.body);
 }
 
