@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hermes_runtime::Context;
+use hermes_serve::Route;
 
 use crate::active_runs::RunRegistry;
 use crate::host::ApiHost;
@@ -11,7 +12,6 @@ use crate::ledger::TurnLedger;
 use crate::metrics::{Gauges, Metrics};
 use crate::repeated::RepeatedRequests;
 use crate::response_store::ResponseStore;
-use crate::route::Route;
 use crate::settings::ApiSettings;
 use crate::turn::Turns;
 
@@ -88,13 +88,5 @@ impl App {
 pub(crate) async fn off_loop<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => {
-            tracing::error!(%error, "a request failed");
-            Err(ApiError::internal(
-                "the request failed; the log has the reason",
-            ))
-        }
-    }
+    hermes_serve::off_loop(work).await
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use axum::response::Response;
+use hermes_serve::ReadRequest;
 use hyper::header::{HeaderMap, HeaderName};
 use hyper::{Request, StatusCode};
 use serde_json::{Map, Value};
@@ -29,8 +30,10 @@ pub(crate) struct Call {
     body: Body,
 }
 
-impl Call {
-    pub(crate) async fn of(request: Request<Body>) -> Result<Self, ApiError> {
+impl ReadRequest for Call {
+    type Error = ApiError;
+
+    async fn read(request: Request<Body>) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let app = parts.extensions.get::<Arc<App>>().cloned();
         let app = app.ok_or_else(|| ApiError::internal("the request lost its server"))?;
@@ -47,7 +50,9 @@ impl Call {
             body,
         })
     }
+}
 
+impl Call {
     /// The part of the path that varies.
     pub(crate) fn id(&self) -> &str {
         self.params.first().map_or("", |(_, value)| value.as_str())

@@ -1,17 +1,15 @@
 //! The runs of another surface of this process: the same endpoints without a socket, for callers that
 //! were let in already.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
-use hyper::service::Service as _;
+use hermes_serve::{Endpoints, answered};
 use hyper::{Method, Request, Uri};
 
 use crate::app::App;
-use crate::guard::Endpoints;
 use crate::host::ApiHost;
 use crate::ledger::TurnLedger;
 use crate::routes::{ROUTES, router};
@@ -43,15 +41,12 @@ impl EmbeddedRuns {
         let place = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
         *request.uri_mut() = place;
         request.extensions_mut().insert(Arc::clone(&self.app));
-        let answered: Result<Response, Infallible> = self.endpoints.call(request).await;
+        let response = answered(&self.endpoints, request).await;
         if is_new {
             self.app.turns.sweep();
             sweep_ledger(&self.app);
         }
-        match answered {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+        response
     }
 
     /// Interrupts what is on its way.

@@ -1,21 +1,18 @@
 //! What every request goes through: where it comes from, who asks, and what every answer carries.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use hermes_serve::{Endpoints, answered};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::service::Service as _;
 use hyper::{Method, Request, StatusCode, Uri};
-use hyper_util::service::TowerToHyperService;
 
 use crate::app::App;
 use crate::http::{ApiError, Refusal, has_key};
-use crate::route;
+use crate::open_paths::is_open;
 use crate::settings::Origins;
 
 const METHODS: &str = "GET, POST, PATCH, DELETE, OPTIONS";
@@ -38,9 +35,6 @@ const SECURITY: [(HeaderName, &str); 5] = [
 /// Where a request comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
-
-/// What answers requests that are let in.
-pub(crate) type Endpoints = TowerToHyperService<Router>;
 
 /// Answers a request, or refuses it.
 pub(crate) async fn guarded(
@@ -79,11 +73,7 @@ async fn answer(app: &Arc<App>, endpoints: &Endpoints, mut request: Request<Body
         return error.into_response();
     }
     request.extensions_mut().insert(Arc::clone(app));
-    let answered: Result<Response, Infallible> = endpoints.call(request).await;
-    match answered {
-        Ok(response) => response,
-        Err(never) => match never {},
-    }
+    answered(endpoints, request).await
 }
 
 /// Takes `/p/PROFILE` off the path of a request; another profile than this one is not served here.
@@ -129,7 +119,7 @@ fn admission(app: &Arc<App>, peer: Peer, request: &Request<Body>) -> Admission {
         });
     }
     let now = Instant::now();
-    let is_open = route::is_open(request.uri().path());
+    let is_open = is_open(request.uri().path());
     let has_key = has_key(headers, &app.settings.key);
     if !has_key && app.settings.is_loopback() && !names_this_machine(app, headers) {
         note(request, peer, "another host");

@@ -4,95 +4,57 @@
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, on};
 use hyper::{Request, StatusCode};
 
 use crate::about;
-use crate::call::{Answered, Call};
 use crate::chat;
 use crate::http::ApiError;
 use crate::jobs;
 use crate::responses;
-use crate::route::{Route, Verb, is_open};
 use crate::runs;
 use crate::sessions;
 
-macro_rules! routes {
-    ($($name:literal $verb:ident $path:literal $summary:literal $($endpoint:ident)::+;)+) => {
-        /// All endpoints.
-        pub(crate) const ROUTES: &[Route] = &[$(Route {
-            name: $name,
-            verb: Verb::$verb,
-            path: $path,
-            summary: $summary,
-            is_open: is_open($path),
-            endpoint: |verb| answered_by(verb, $($endpoint)::+),
-        }),+];
-    };
-}
-
-routes! {
-    "health" Get "/health" "Whether the server is there" about::health;
-    "health_v1" Get "/v1/health" "Whether the server is there" about::health;
-    "health_detailed" Get "/health/detailed" "State of the gateway and readiness of its parts" about::health_detailed;
-    "metrics" Get "/metrics" "Numbers for Prometheus" about::metrics;
-    "openapi" Get "/openapi.json" "This document" about::openapi;
-    "models" Get "/v1/models" "The models that can be asked" about::models;
-    "capabilities" Get "/v1/capabilities" "What this server can do" about::capabilities;
-    "skills" Get "/v1/skills" "The skills of the profile" about::skills;
-    "toolsets" Get "/v1/toolsets" "The toolsets of the profile" about::toolsets;
-    "chat_completions" Post "/v1/chat/completions" "An answer in the format of Chat Completions" chat::chat_completions;
-    "responses" Post "/v1/responses" "An answer in the format of Responses" responses::create;
-    "response" Get "/v1/responses/{response_id}" "A stored response" responses::show;
-    "response_delete" Delete "/v1/responses/{response_id}" "Deletes a stored response" responses::delete;
-    "runs" Post "/v1/runs" "Begins a turn and returns at once" runs::create;
-    "run_status" Get "/v1/runs/{run_id}" "How a run is doing" runs::show;
-    "run_events" Get "/v1/runs/{run_id}/events" "The events of a run, from the beginning or after `Last-Event-ID`" runs::events;
-    "run_approval" Post "/v1/runs/{run_id}/approval" "Answers a question of a run" runs::approve;
-    "run_stop" Post "/v1/runs/{run_id}/stop" "Stops a run" runs::stop;
-    "sessions" Get "/api/sessions" "Conversations, latest first" sessions::list;
-    "session_create" Post "/api/sessions" "Creates an empty conversation" sessions::create;
-    "session" Get "/api/sessions/{session_id}" "A conversation" sessions::show;
-    "session_update" Patch "/api/sessions/{session_id}" "Changes the title of a conversation, or ends it" sessions::update;
-    "session_delete" Delete "/api/sessions/{session_id}" "Deletes a conversation" sessions::delete;
-    "session_messages" Get "/api/sessions/{session_id}/messages" "The messages of a conversation" sessions::messages;
-    "session_fork" Post "/api/sessions/{session_id}/fork" "Continues a conversation in a copy" sessions::fork;
-    "session_chat" Post "/api/sessions/{session_id}/chat" "One turn of a conversation" sessions::chat;
-    "session_chat_stream" Post "/api/sessions/{session_id}/chat/stream" "One turn of a conversation, as events" sessions::chat_stream;
-    "jobs" Get "/api/jobs" "The scheduled jobs" jobs::list;
-    "job_create" Post "/api/jobs" "Schedules a job" jobs::create;
-    "job" Get "/api/jobs/{job_id}" "A scheduled job" jobs::show;
-    "job_update" Patch "/api/jobs/{job_id}" "Changes a scheduled job" jobs::update;
-    "job_delete" Delete "/api/jobs/{job_id}" "Deletes a scheduled job and its outputs" jobs::delete;
-    "job_pause" Post "/api/jobs/{job_id}/pause" "Keeps a job from running" jobs::pause;
-    "job_resume" Post "/api/jobs/{job_id}/resume" "Lets a job run again" jobs::resume;
-    "job_run" Post "/api/jobs/{job_id}/run" "Makes a job due now" jobs::run;
-}
-
-fn answered_by<F, A>(verb: Verb, endpoint: F) -> MethodRouter
-where
-    F: Fn(Call) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Answered> + Send,
-{
-    on(verb.filter(), move |request: Request<Body>| {
-        let endpoint = endpoint.clone();
-        async move {
-            let answered = match Call::of(request).await {
-                Ok(call) => endpoint(call).await,
-                Err(error) => Err(error),
-            };
-            answered.unwrap_or_else(IntoResponse::into_response)
-        }
-    })
+hermes_serve::routes! {
+    "health" Get "/health" "Whether the server is there" waiting about::health;
+    "health_v1" Get "/v1/health" "Whether the server is there" waiting about::health;
+    "health_detailed" Get "/health/detailed" "State of the gateway and readiness of its parts" waiting about::health_detailed;
+    "metrics" Get "/metrics" "Numbers for Prometheus" waiting about::metrics;
+    "openapi" Get "/openapi.json" "This document" waiting about::openapi;
+    "models" Get "/v1/models" "The models that can be asked" waiting about::models;
+    "capabilities" Get "/v1/capabilities" "What this server can do" waiting about::capabilities;
+    "skills" Get "/v1/skills" "The skills of the profile" waiting about::skills;
+    "toolsets" Get "/v1/toolsets" "The toolsets of the profile" waiting about::toolsets;
+    "chat_completions" Post "/v1/chat/completions" "An answer in the format of Chat Completions" waiting chat::chat_completions;
+    "responses" Post "/v1/responses" "An answer in the format of Responses" waiting responses::create;
+    "response" Get "/v1/responses/{response_id}" "A stored response" waiting responses::show;
+    "response_delete" Delete "/v1/responses/{response_id}" "Deletes a stored response" waiting responses::delete;
+    "runs" Post "/v1/runs" "Begins a turn and returns at once" waiting runs::create;
+    "run_status" Get "/v1/runs/{run_id}" "How a run is doing" waiting runs::show;
+    "run_events" Get "/v1/runs/{run_id}/events" "The events of a run, from the beginning or after `Last-Event-ID`" waiting runs::events;
+    "run_approval" Post "/v1/runs/{run_id}/approval" "Answers a question of a run" waiting runs::approve;
+    "run_stop" Post "/v1/runs/{run_id}/stop" "Stops a run" waiting runs::stop;
+    "sessions" Get "/api/sessions" "Conversations, latest first" waiting sessions::list;
+    "session_create" Post "/api/sessions" "Creates an empty conversation" waiting sessions::create;
+    "session" Get "/api/sessions/{session_id}" "A conversation" waiting sessions::show;
+    "session_update" Patch "/api/sessions/{session_id}" "Changes the title of a conversation, or ends it" waiting sessions::update;
+    "session_delete" Delete "/api/sessions/{session_id}" "Deletes a conversation" waiting sessions::delete;
+    "session_messages" Get "/api/sessions/{session_id}/messages" "The messages of a conversation" waiting sessions::messages;
+    "session_fork" Post "/api/sessions/{session_id}/fork" "Continues a conversation in a copy" waiting sessions::fork;
+    "session_chat" Post "/api/sessions/{session_id}/chat" "One turn of a conversation" waiting sessions::chat;
+    "session_chat_stream" Post "/api/sessions/{session_id}/chat/stream" "One turn of a conversation, as events" waiting sessions::chat_stream;
+    "jobs" Get "/api/jobs" "The scheduled jobs" waiting jobs::list;
+    "job_create" Post "/api/jobs" "Schedules a job" waiting jobs::create;
+    "job" Get "/api/jobs/{job_id}" "A scheduled job" waiting jobs::show;
+    "job_update" Patch "/api/jobs/{job_id}" "Changes a scheduled job" waiting jobs::update;
+    "job_delete" Delete "/api/jobs/{job_id}" "Deletes a scheduled job and its outputs" waiting jobs::delete;
+    "job_pause" Post "/api/jobs/{job_id}/pause" "Keeps a job from running" waiting jobs::pause;
+    "job_resume" Post "/api/jobs/{job_id}/resume" "Lets a job run again" waiting jobs::resume;
+    "job_run" Post "/api/jobs/{job_id}/run" "Makes a job due now" waiting jobs::run;
 }
 
 /// The router of all endpoints.
 pub(crate) fn router() -> Router {
-    let mut router = Router::new();
-    for route in ROUTES {
-        router = router.route(route.path, (route.endpoint)(route.verb));
-    }
-    router
+    hermes_serve::router(ROUTES)
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)
 }

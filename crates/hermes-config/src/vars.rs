@@ -75,8 +75,19 @@ vars! {
     HERMES_DASHBOARD_TUI;
     /// The token of the dashboard's pages on this machine, instead of a new one at every start.
     HERMES_DASHBOARD_SESSION_TOKEN;
+    /// What a service sends as a bearer to `/api/gateway/drain` of the dashboard; at least 43 characters.
+    HERMES_DASHBOARD_DRAIN_SECRET;
     /// Directory of another front-end that the dashboard serves instead of its own pages.
     HERMES_WEB_DIST;
+    /// Where a dashboard asks whether a gateway in another container runs, such as
+    /// `http://gateway:8642`.
+    GATEWAY_HEALTH_URL;
+    /// Seconds that such a question may take; 3 if unset.
+    GATEWAY_HEALTH_TIMEOUT;
+    /// Address of another portal for logins of the provider nous.
+    HERMES_PORTAL_BASE_URL;
+    /// The same; `HERMES_PORTAL_BASE_URL` wins.
+    NOUS_PORTAL_BASE_URL;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
     /// Directory in which s6 looks for the service slots of gateways; `/run/service` if unset.

@@ -35,8 +35,8 @@ pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
 pub use login::{
     AuthorizationServer, BrowserLogin, ClientRequest, CopilotHost, DeviceLogin, DevicePrompt,
-    LOGIN_SERVERS, LoginConnection, LoginError, LoginServer, LoginStep, QwenLogin, RedirectAddress,
-    ResourceGrant, ResourceLogin, login_server, renewed_tokens,
+    LOGIN_SERVERS, LoginConnection, LoginError, LoginKeeping, LoginServer, LoginStep, QwenLogin,
+    RedirectAddress, ResourceGrant, ResourceLogin, login_server, renewed_tokens,
 };
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{

@@ -1,7 +1,8 @@
 //! Load on the API of a real gateway: streams, idle sessions, kills, and a mixture of everything for
-//! minutes. Tests call it in short, `scripts/soak` in full.
+//! minutes; and on a dashboard whose board many clients watch. Tests call it in short, `scripts/soak` in
+//! full.
 //!
-//! Each function starts a gateway in a home of its own with a model on loopback, and gives a report.
+//! Each function starts a program in a home of its own, a gateway with a model on loopback, and gives a report.
 //! Nothing leaves the machine, and every loop is bounded in count or time.
 #![allow(
     clippy::unwrap_used,
@@ -23,6 +24,7 @@ mod runs;
 mod sessions;
 mod streams;
 mod vitals;
+mod watchers;
 
 pub use idle::{IdleReport, idle_sessions};
 pub use kills::{KillReport, kills};
@@ -30,3 +32,4 @@ pub use mixed::{MixedReport, mixed};
 pub use outputs::{OutputsReport, tool_outputs};
 pub use streams::{StreamsReport, streams};
 pub use vitals::{Trend, Vitals};
+pub use watchers::{WatchReport, watchers};

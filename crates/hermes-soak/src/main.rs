@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use hermes_soak::{Trend, idle_sessions, kills, mixed, streams};
+use hermes_soak::{Trend, idle_sessions, kills, mixed, streams, watchers};
 
 /// Most growth per minute of memory, descriptors and threads, as a share of their mean.
 const MOST_GROWTH: f64 = 0.005;
@@ -18,9 +18,11 @@ const SAME: f64 = 1.10;
 /// Most memory of 200 streams, and of idle sessions.
 const MOST_STREAM_MEGABYTES: f64 = 256.0;
 const MOST_IDLE_MEGABYTES: f64 = 64.0;
+/// How long a dashboard may take to end.
+const MOST_END: Duration = Duration::from_secs(2);
 
-/// Loads a gateway on loopback and looks at the process. Without a choice: streams, idle sessions,
-/// kills and twenty minutes of everything
+/// Loads a gateway or a dashboard on loopback and looks at the process. Without a choice: streams, idle
+/// sessions, kills, five minutes of watchers and twenty of everything
 #[derive(Debug, Parser)]
 #[command(name = "soak")]
 struct Args {
@@ -39,6 +41,9 @@ struct Args {
     /// Only idle sessions of 200 KB, so many
     #[arg(long, value_name = "N")]
     idle: Option<usize>,
+    /// Only a board of the dashboard that 200 clients watch, for so many minutes
+    #[arg(long, value_name = "N")]
+    watch: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -46,7 +51,8 @@ fn main() -> ExitCode {
     let everything = args.minutes.is_none()
         && args.kills.is_none()
         && args.streams.is_none()
-        && args.idle.is_none();
+        && args.idle.is_none()
+        && args.watch.is_none();
     let mut misses = Vec::new();
     if let Some(seconds) = args.streams.or(everything.then_some(60)) {
         run_streams(&args.program, seconds, &mut misses);
@@ -56,6 +62,9 @@ fn main() -> ExitCode {
     }
     if let Some(count) = args.kills.or(everything.then_some(50)) {
         run_kills(&args.program, count, &mut misses);
+    }
+    if let Some(minutes) = args.watch.or(everything.then_some(5)) {
+        run_watchers(&args.program, minutes, &mut misses);
     }
     if let Some(minutes) = args.minutes.or(everything.then_some(20)) {
         run_mixed(&args.program, minutes, &mut misses);
@@ -118,6 +127,38 @@ fn run_kills(program: &std::path::Path, count: usize, misses: &mut Vec<String>) 
         report.runs, report.ends, report.chats, report.broken_chats, report.cards
     );
     misses.extend(report.faults);
+}
+
+fn run_watchers(program: &std::path::Path, minutes: u64, misses: &mut Vec<String>) {
+    println!("== 200 clients watch a board for {minutes} minutes");
+    let time = Duration::from_secs(minutes * 60);
+    let report = watchers(program, 200, time, |at, vitals| {
+        println!("{:5.1} min  {vitals}", at.as_secs_f64() / 60.0);
+    });
+    let Trend { mean, per_minute } = report.memory;
+    println!("start {}\nend   {}", report.start, report.end);
+    println!("memory (MB): mean {mean:.1}, slope {per_minute:+.4} a minute");
+    println!(
+        "{} changes; for {} of them {} reads with one client, {} with all",
+        report.changes, report.counted, report.reads_for_one, report.reads_for_all
+    );
+    println!("ended after {:?}", report.ended_after);
+    misses.extend(
+        report
+            .faults
+            .iter()
+            .map(|fault| format!("a client: {fault}")),
+    );
+    if report.memory.share() > MOST_GROWTH {
+        let share = report.memory.share() * 100.0;
+        misses.push(format!("memory grows by {share:.2} % a minute"));
+    }
+    if !report.asks_once_a_change() {
+        misses.push("the board is read for every client".to_owned());
+    }
+    if report.ended_after > MOST_END {
+        misses.push(format!("the end took {:?}", report.ended_after));
+    }
 }
 
 fn run_mixed(program: &std::path::Path, minutes: u64, misses: &mut Vec<String>) {

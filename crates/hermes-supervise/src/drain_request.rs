@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use hermes_proc::identity_of;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const LIMIT: u64 = 64 * 1024;
 
@@ -33,6 +33,28 @@ impl DrainRequest {
         &self.path
     }
 
+    /// Asks the gateway to take no new work, in somebody's name; returns when that was. `quietly`: the
+    /// end that follows need not be told to anybody who is not in the middle of a turn.
+    pub fn ask(&self, principal: &str, quietly: bool) -> hermes_fs::Result<String> {
+        let requested_at = hermes_time::now().timestamp();
+        let requested_at = requested_at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00");
+        let requested_at = requested_at.to_string();
+        let request = json!({
+            "action": "drain",
+            "requested_at": requested_at,
+            "principal": principal,
+            "epoch": self.epoch.as_deref().unwrap_or_default(),
+            "suppress_notification": quietly,
+        });
+        hermes_fs::write_atomic(&self.path, request.to_string().as_bytes(), 0o600)?;
+        Ok(requested_at)
+    }
+
+    /// Takes the request back; whether there was one.
+    pub fn cancel(&self) -> hermes_fs::Result<bool> {
+        hermes_fs::remove_file_if_present(&self.path)
+    }
+
     /// Whether the gateway is asked to take no new work.
     pub fn is_active(&self) -> bool {
         let bytes = match hermes_fs::read_optional(&self.path, LIMIT) {
@@ -54,6 +76,23 @@ mod tests {
     #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use super::*;
+
+    #[test]
+    fn a_request_can_be_made_made_again_and_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let request = DrainRequest::of_home(home.path());
+        assert!(!request.cancel().unwrap());
+        request.ask("dashboard", false).unwrap();
+        let asked = request.ask("dashboard", true).unwrap();
+        assert!(request.is_active());
+        let text = std::fs::read_to_string(request.path()).unwrap();
+        let written: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(written["action"], "drain");
+        assert_eq!(written["requested_at"], asked);
+        assert_eq!(written["suppress_notification"], true);
+        assert!(request.cancel().unwrap());
+        assert!(!request.is_active());
+    }
 
     #[test]
     fn requests_of_this_boot_count_and_garbage_does_too() {

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hermes_api::{ApiHost, EmbeddedRuns};
 use hermes_runtime::Context;
 use hermes_secret::Redactor;
+use hermes_serve::Route;
 use tokio::sync::{Semaphore, watch};
 
 use crate::action_registry::Actions;
 use crate::gate::Gate;
 use crate::http::ApiError;
 use crate::live::BoardFeeds;
-use crate::route::Route;
+use crate::provider_logins::ProviderLogins;
+use crate::remote_gateway::RemoteGateway;
 use crate::samples::Samples;
 use crate::settings::DashboardSettings;
 use crate::shared_reads::SharedReads;
@@ -37,6 +39,10 @@ pub(crate) struct App {
     /// Places for WebSockets.
     pub(crate) sockets: Arc<Semaphore>,
     context: Arc<CurrentContext>,
+    /// What a gateway in another container has said.
+    pub(crate) remote_gateway: RemoteGateway,
+    /// Logins to model providers that are on their way.
+    pub(crate) provider_logins: ProviderLogins,
     /// Turns of the chat page.
     pub(crate) runs: EmbeddedRuns,
     /// What the status page has measured.
@@ -75,6 +81,8 @@ impl App {
             port,
             runs: EmbeddedRuns::new(Arc::clone(&context) as Arc<dyn ApiHost>, TURNS),
             context,
+            remote_gateway: RemoteGateway::default(),
+            provider_logins: ProviderLogins::default(),
             samples: Samples::default(),
             reads: SharedReads::default(),
             redactor: Mutex::new(None),
@@ -112,6 +120,7 @@ impl App {
     pub(crate) fn stop(&self) {
         self.stopping.send_replace(true);
         self.runs.interrupt();
+        self.provider_logins.stop();
     }
 
     /// Becomes true when the dashboard stops.
@@ -168,13 +177,5 @@ impl ApiHost for CurrentContext {
 pub(crate) async fn off_loop<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => {
-            tracing::error!(%error, "a request failed");
-            Err(ApiError::internal(
-                "the request failed; `hermes logs gui` has the reason",
-            ))
-        }
-    }
+    hermes_serve::off_loop(work).await
 }

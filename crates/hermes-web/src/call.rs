@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use axum::response::Response;
 use hermes_runtime::Context;
+use hermes_serve::ReadRequest;
 use hyper::header::{HeaderMap, HeaderName};
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, StatusCode};
@@ -31,9 +32,11 @@ pub(crate) struct Call {
     upgrade: Option<OnUpgrade>,
 }
 
-impl Call {
+impl ReadRequest for Call {
+    type Error = ApiError;
+
     /// Reads a request, its body included.
-    pub(crate) async fn of(request: Request<Body>) -> Result<Self, ApiError> {
+    async fn read(request: Request<Body>) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let app = parts.extensions.get::<Arc<App>>().cloned();
         let app = app.ok_or_else(|| ApiError::internal("the request lost its server"))?;
@@ -56,7 +59,9 @@ impl Call {
             upgrade,
         })
     }
+}
 
+impl Call {
     /// The connection itself, once, where the client asked for it.
     pub(crate) fn take_upgrade(&mut self) -> Option<OnUpgrade> {
         self.upgrade.take()
@@ -165,15 +170,7 @@ impl Call {
 
     /// A switch of the body.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
-        match self.object()?.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Bool(yes)) => Ok(Some(*yes)),
-            Some(_) => Err(ApiError::invalid(
-                &["body", name],
-                "must be true or false",
-                "bool_type",
-            )),
-        }
+        flag_of(self.object()?, name)
     }
 
     /// A whole number of the body.
@@ -215,6 +212,19 @@ pub(crate) fn text_of<'o>(
             &["body", name],
             "must be a string",
             "string_type",
+        )),
+    }
+}
+
+/// A switch of an object; `None` if it is absent or null.
+pub(crate) fn flag_of(object: &Map<String, Value>, name: &str) -> Result<Option<bool>, ApiError> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(yes)) => Ok(Some(*yes)),
+        Some(_) => Err(ApiError::invalid(
+            &["body", name],
+            "must be true or false",
+            "bool_type",
         )),
     }
 }

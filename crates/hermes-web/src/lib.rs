@@ -17,13 +17,15 @@ mod live;
 mod masking;
 mod openapi;
 mod pages;
+mod provider_logins;
 mod pty;
-mod route;
+mod remote_gateway;
 mod routes;
 mod samples;
 mod server;
 mod settings;
 mod shared_reads;
 
-pub use server::{BindError, Dashboard};
+pub use hermes_serve::BindError;
+pub use server::Dashboard;
 pub use settings::{DashboardOptions, DashboardSettings, SettingsError};

@@ -3,36 +3,22 @@
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, on};
+use hermes_serve::{Verb, answer_with, disk, waiting};
 use hyper::{Request, StatusCode};
 
 use crate::admission;
 use crate::api;
 use crate::app::off_loop;
-use crate::call::{Answered, Call};
+use crate::call::Call;
 use crate::chat_runs;
 use crate::http::ApiError;
 use crate::kanban;
 use crate::openapi;
 use crate::pages;
 use crate::pty;
-use crate::route::{Route, Verb};
 
-macro_rules! routes {
-    ($($name:literal $verb:ident $path:literal $summary:literal $kind:ident $($endpoint:ident)::+;)+) => {
-        /// All endpoints of the API.
-        pub(crate) const ROUTES: &[Route] = &[$(Route {
-            name: $name,
-            verb: Verb::$verb,
-            path: $path,
-            summary: $summary,
-            endpoint: |verb| $kind(verb, $($endpoint)::+),
-        }),+];
-    };
-}
-
-routes! {
-    "status" Get "/api/status" "What runs here" disk api::status::status;
+hermes_serve::routes! {
+    "status" Get "/api/status" "What runs here" waiting api::status::status;
     "sessions" Get "/api/sessions" "Conversations, latest first" disk api::sessions::list;
     "sessions_search" Get "/api/sessions/search" "Searches all messages" disk api::sessions::search;
     "sessions_stats" Get "/api/sessions/stats" "How many conversations there are" disk api::sessions::stats;
@@ -53,7 +39,12 @@ routes! {
     "model_options" Get "/api/model/options" "Providers and models to choose from" disk api::model::options;
     "model_auxiliary" Get "/api/model/auxiliary" "Models of tasks beside the conversation" disk api::model::auxiliary;
     "model_set" Post "/api/model/set" "Chooses a model" disk api::model::set;
-    "providers_oauth" Get "/api/providers/oauth" "Providers with a login" disk api::model::oauth;
+    "providers_oauth" Get "/api/providers/oauth" "Providers with a login" disk api::logins::list;
+    "provider_login_start" Post "/api/providers/oauth/{provider_id}/start" "Begins a login to a provider" disk api::logins::start;
+    "provider_login_submit" Post "/api/providers/oauth/{provider_id}/submit" "Takes a code that was brought back" disk api::logins::submit;
+    "provider_login_poll" Get "/api/providers/oauth/{provider_id}/poll/{session_id}" "How a login to a provider is doing" disk api::logins::poll;
+    "provider_login_cancel" Delete "/api/providers/oauth/sessions/{session_id}" "Gives a login to a provider up" disk api::logins::cancel;
+    "provider_logout" Delete "/api/providers/oauth/{provider_id}" "Forgets the login to a provider" disk api::logins::remove;
     "profiles" Get "/api/profiles" "The profiles of this installation" disk api::profiles::list;
     "profile_create" Post "/api/profiles" "Creates a profile" disk api::profiles::create;
     "profile_active" Get "/api/profiles/active" "The profile of this dashboard" disk api::profiles::active;
@@ -73,6 +64,7 @@ routes! {
     "gateway_restart" Post "/api/gateway/restart" "Restarts the gateway" disk api::actions::gateway_restart;
     "gateway_start" Post "/api/gateway/start" "Starts the gateway" disk api::actions::gateway_start;
     "gateway_stop" Post "/api/gateway/stop" "Stops the gateway" disk api::actions::gateway_stop;
+    "gateway_drain" Post "/api/gateway/drain" "Lets the gateway take no new work, or take it again" disk api::drain::drain;
     "hermes_update" Post "/api/hermes/update" "Says how this installation is updated" disk api::actions::update;
     "action_status" Get "/api/actions/{name}/status" "How an action is doing" disk api::actions::status;
     "logs" Get "/api/logs" "The end of a log" disk api::logs::logs;
@@ -134,66 +126,30 @@ routes! {
     "login_start" Get "/auth/login" "Sends the browser to a login provider" waiting admission::start;
     "login_callback" Get "/auth/callback" "Completes a login" waiting admission::callback;
     "login_password" Post "/auth/password-login" "Logs in with a password" waiting admission::password_login;
-    "logout" Post "/auth/logout" "Logs out" disk admission::logout;
+    "logout" Post "/auth/logout" "Logs out" waiting admission::logout;
     "auth_providers" Get "/api/auth/providers" "The ways to log in" disk admission::providers;
     "auth_me" Get "/api/auth/me" "Who is logged in" disk admission::me;
     "auth_ws_ticket" Post "/api/auth/ws-ticket" "A ticket for a WebSocket" disk admission::ws_ticket;
 }
 
-/// An endpoint that may wait for the disk.
-fn disk(verb: Verb, endpoint: fn(&Call) -> Answered) -> MethodRouter {
-    on(verb.filter(), move |request: Request<Body>| async move {
-        let answered = match Call::of(request).await {
-            Ok(call) => off_loop(move || endpoint(&call)).await,
-            Err(error) => Err(error),
-        };
-        answered.unwrap_or_else(IntoResponse::into_response)
-    })
-}
-
-/// An endpoint that waits for other things than the disk.
-fn waiting<F, A>(verb: Verb, endpoint: F) -> MethodRouter
-where
-    F: Fn(Call) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Answered> + Send,
-{
-    on(verb.filter(), move |request: Request<Body>| {
-        let endpoint = endpoint.clone();
-        async move {
-            let answered = match Call::of(request).await {
-                Ok(call) => endpoint(call).await,
-                Err(error) => Err(error),
-            };
-            answered.unwrap_or_else(IntoResponse::into_response)
-        }
-    })
-}
-
 /// The router of all endpoints and pages.
 pub(crate) fn router() -> Router {
-    let mut router = Router::new();
-    for route in ROUTES {
-        router = router.route(route.path, (route.endpoint)(route.verb));
-    }
+    let mut router = hermes_serve::router(ROUTES);
     for page in pages::PAGES {
         router = router.route(page.path, waiting(Verb::Get, page.render));
     }
     router
         .route("/assets/{*name}", disk(Verb::Get, pages::asset))
         .method_not_allowed_fallback(method_not_allowed)
-        .fallback_service(fallback())
+        .fallback(other_path)
 }
 
 /// What no route answers.
-fn fallback() -> MethodRouter {
-    let answer = |request: Request<Body>| async move {
-        let answered = match Call::of(request).await {
-            Ok(call) => off_loop(move || pages::other_path(&call)).await,
-            Err(error) => Err(error),
-        };
-        answered.unwrap_or_else(IntoResponse::into_response)
-    };
-    axum::routing::any(answer)
+async fn other_path(request: Request<Body>) -> Response {
+    answer_with(request, |call: Call| {
+        off_loop(move || pages::other_path(&call))
+    })
+    .await
 }
 
 async fn method_not_allowed(request: Request<Body>) -> Response {

@@ -9,7 +9,8 @@ use hermes_runtime::Context;
 use hermes_secret::SecretString;
 
 use crate::gate::{
-    GateSettings, LoginSettings, Mode, PasswordSettings, RemoteSettings, TrustedProxies, WebAddress,
+    DrainSecret, GateSettings, LoginSettings, Mode, PasswordSettings, RemoteSettings,
+    TrustedProxies, WebAddress,
 };
 
 const DEFAULT_HOST: &str = "127.0.0.1";
@@ -148,12 +149,14 @@ impl DashboardSettings {
         let token = env
             .text(&vars::HERMES_DASHBOARD_SESSION_TOKEN)
             .map_or_else(|| hermes_fs::random_hex(64), str::to_owned);
+        let drain_secret = drain_secret(context, &mut warnings);
         Ok(Self {
             gate: GateSettings {
                 host,
                 mode,
                 token: SecretString::new(token),
                 logins,
+                drain_secret,
                 public_url,
                 extra_hosts: extra_hosts.filter(|name| !name.is_empty()).collect(),
                 proxies: TrustedProxies::parse(&proxies, &mut warnings),
@@ -199,6 +202,18 @@ fn public_url(config: &Config, warnings: &mut Vec<String>) -> Option<WebAddress>
         ));
     }
     address
+}
+
+/// The secret of a service that may let the gateway take no new work.
+fn drain_secret(context: &Context, warnings: &mut Vec<String>) -> Option<DrainSecret> {
+    let variable = &vars::HERMES_DASHBOARD_DRAIN_SECRET;
+    let secret = SecretString::new(context.env.text(variable)?);
+    let taken = DrainSecret::new(&secret);
+    taken
+        .map_err(|reason| {
+            warnings.push(format!("{} is not used: {reason}", variable.name));
+        })
+        .ok()
 }
 
 /// The ways to log in that are configured.

@@ -1,9 +1,9 @@
 //! `GET /v1/capabilities`.
 
+use hermes_serve::Route;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Answered, Call, json as answer};
-use crate::route::Route;
 
 pub(crate) async fn capabilities(call: Call) -> Answered {
     let settings = &call.app.settings;

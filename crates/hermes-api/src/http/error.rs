@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use hermes_serve::LostWork;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -155,6 +156,12 @@ impl ApiError {
             error["hermes"] = hermes.clone();
         }
         json!({ "error": error })
+    }
+}
+
+impl From<LostWork> for ApiError {
+    fn from(LostWork: LostWork) -> Self {
+        Self::internal("the request failed; the log has the reason")
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use hermes_serve::KEEPALIVE;
 use http_body::Frame;
-use hyper::header::{self, HeaderValue};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, Sleep, sleep};
@@ -97,8 +97,7 @@ impl http_body::Body for EventBody {
         }
         if self.silence.as_mut().poll(context).is_ready() {
             self.silence.as_mut().reset(Instant::now() + SILENCE);
-            let comment = Bytes::from_static(b": keepalive\n\n");
-            return Poll::Ready(Some(Ok(Frame::data(comment))));
+            return Poll::Ready(Some(Ok(Frame::data(KEEPALIVE))));
         }
         Poll::Pending
     }
@@ -117,15 +116,5 @@ pub(crate) fn event_response<B>(body: B) -> Response
 where
     B: http_body::Body<Data = Bytes, Error = std::convert::Infallible> + Send + 'static,
 {
-    let mut response = Response::new(Body::new(body));
-    let headers = response.headers_mut();
-    let set = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-cache"),
-        (header::HeaderName::from_static("x-accel-buffering"), "no"),
-    ];
-    for (name, value) in set {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
+    hermes_serve::event_response(Body::new(body), "no-cache")
 }

@@ -1,27 +1,21 @@
 //! The way of a request to its endpoint: host, origin, credential, and then the endpoint itself.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
+use hermes_serve::Endpoints;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::service::Service as _;
 use hyper::{Method, Request, StatusCode};
-use hyper_util::service::TowerToHyperService;
 
 use super::renewal::{login_url, refreshed};
 use crate::app::App;
 use crate::call::query_value;
-use crate::gate::{Access, Cookie, Entry, Event, Mode, Purpose, Visitor, secure};
+use crate::gate::{Access, Cookie, DRAIN_PATH, Entry, Event, Mode, Purpose, Visitor, secure};
 use crate::http::{ApiError, Refusal};
-
-/// What answers requests that are let in.
-pub(crate) type Endpoints = TowerToHyperService<Router>;
 
 /// What anybody may read.
 const PUBLIC: [&str; 6] = [
@@ -63,11 +57,7 @@ pub(crate) async fn answered(
             parts.extensions.insert(Arc::clone(app));
             parts.extensions.insert(admitted.visitor);
             let request = Request::from_parts(parts, body);
-            let answered: Result<Response, Infallible> = endpoints.call(request).await;
-            let mut response = match answered {
-                Ok(response) => response,
-                Err(never) => match never {},
-            };
+            let mut response = hermes_serve::answered(endpoints, request).await;
             for cookie in admitted.cookies {
                 response.headers_mut().append(header::SET_COOKIE, cookie);
             }
@@ -105,6 +95,10 @@ async fn admitted(
         return Err(refused(coded(ApiError::forbidden(message), is_upgrade)));
     }
     let mut cookies = Vec::new();
+    if may_drain(app, request) {
+        visitor.access = Access::Drain;
+        return Ok(Admitted { visitor, cookies });
+    }
     visitor.access = match app.gate.mode() {
         Mode::Local => local_access(app, request).map_err(|error| refused(*error))?,
         Mode::Open { .. } => Access::Open,
@@ -125,6 +119,16 @@ fn coded(error: ApiError, is_upgrade: bool) -> ApiError {
     } else {
         error
     }
+}
+
+/// Whether a service asks the gateway to take no new work, with the secret for that.
+fn may_drain(app: &App, request: &Parts) -> bool {
+    let Some(secret) = &app.gate.settings.drain_secret else {
+        return false;
+    };
+    request.method == Method::POST
+        && request.uri.path() == DRAIN_PATH
+        && bearer(&request.headers).is_some_and(|sent| secret.is(&sent))
 }
 
 /// Whether anybody may have this: part of a path counts as a whole.
@@ -172,21 +176,23 @@ fn local_access(app: &App, request: &Parts) -> Result<Access, Box<ApiError>> {
 /// The token of a request: in a header, or for streams that can carry none in the query.
 fn sent_token(request: &Parts) -> Option<String> {
     let headers = &request.headers;
-    let text = |value: &HeaderValue| Some(value.to_str().ok()?.trim().to_owned());
-    let own = headers.get("x-hermes-session-token").and_then(text);
-    let bearer = headers.get(header::AUTHORIZATION).and_then(text);
-    let bearer = bearer.and_then(|value| {
-        let (scheme, token) = value.split_once(' ')?;
-        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
-        is_bearer.then(|| token.trim().to_owned())
-    });
+    let own = headers.get("x-hermes-session-token");
+    let own = own.and_then(|value| Some(value.to_str().ok()?.trim().to_owned()));
     let in_query = || {
         let query = request.uri.query()?;
         is_stream(request).then(|| query_value(query, "token"))?
     };
-    own.or(bearer)
+    own.or_else(|| bearer(headers))
         .or_else(in_query)
         .filter(|token| !token.is_empty())
+}
+
+/// The token of an `Authorization` header.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.trim().split_once(' ')?;
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+    is_bearer.then(|| token.trim().to_owned())
 }
 
 /// Whether a browser can set no header on this request: WebSockets and event streams.

@@ -1,7 +1,7 @@
 //! The endpoints of a login.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use askama::Template as _;
 use axum::body::Body;
@@ -23,6 +23,8 @@ use crate::pages::{LoginPage, LoginProvider, page_response};
 const PASSWORD_LABEL: &str = "User name and password";
 /// Seconds that a login may take at its provider.
 const LOGIN_SECONDS: i64 = 600;
+/// How long a provider may take to end a session.
+const REVOKE_LIMIT: Duration = Duration::from_secs(3);
 /// Longest user name and password.
 const MOST_LETTERS: usize = 1_024;
 
@@ -80,7 +82,7 @@ pub(crate) fn me(call: &Call) -> Answered {
             "provider": who.provider,
             "expires_at": who.expires_at,
         })),
-        Access::Token | Access::Open | Access::Public => {
+        Access::Token | Access::Drain | Access::Open | Access::Public => {
             let message = "nobody logs in to this dashboard, so there is no user";
             Err(ApiError::new(StatusCode::UNAUTHORIZED, message)
                 .field("error", "unauthenticated")
@@ -95,7 +97,7 @@ pub(crate) fn ws_ticket(call: &Call) -> Answered {
         Access::Session(identity) => identity.clone(),
         // A client that always asks for a ticket works on this machine as well.
         Access::Token => Identity::named("", "local"),
-        Access::Open | Access::Public => {
+        Access::Drain | Access::Open | Access::Public => {
             return Err(ApiError::not_found("this dashboard asks for no tickets"));
         }
     };
@@ -271,6 +273,13 @@ pub(crate) async fn callback(call: Call) -> Answered {
     let Some(provider) = remote(&app, &part(0)) else {
         return Err(refused("this login is not configured any more"));
     };
+    // A provider that names itself (RFC 9207) must be the one that was asked.
+    if call
+        .query("iss")
+        .is_some_and(|issuer| !provider.is_issuer(&issuer))
+    {
+        return Err(refused("the answer is from another provider"));
+    }
     let code = call
         .query("code")
         .ok_or_else(|| refused("the answer has no code"))?;
@@ -313,13 +322,10 @@ pub(crate) async fn callback(call: Call) -> Answered {
 }
 
 /// `POST /auth/logout`.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "endpoints have one type, and most can fail"
-)]
-pub(crate) fn logout(call: &Call) -> Answered {
+pub(crate) async fn logout(call: Call) -> Answered {
     let now = jiff::Timestamp::now().as_second();
     let app = &call.app;
+    end_remote_session(&call).await;
     for cookie in [Cookie::Access, Cookie::Refresh] {
         if let Some(text) = cookie.read(call.headers(), &call.visitor) {
             app.gate.sessions.revoke(&text, now);
@@ -340,6 +346,37 @@ pub(crate) fn logout(call: &Call) -> Answered {
         }
     }
     Ok(response)
+}
+
+/// Ends the session at the provider that began it, as far as it lets us. Whoever logs out is logged out
+/// here in any case.
+async fn end_remote_session(call: &Call) {
+    let app = &call.app;
+    let (headers, visitor) = (call.headers(), &call.visitor);
+    let name = Cookie::Provider.read(headers, visitor).unwrap_or_default();
+    let refresh = Cookie::Refresh.read(headers, visitor);
+    let (Some(provider), Some(refresh)) = (remote(app, &name), refresh) else {
+        return;
+    };
+    // What strangers send is not remembered: it would crowd out what counts.
+    if visitor.identity().is_some() {
+        provider.end_session(&refresh);
+    }
+    if app
+        .gate
+        .logins
+        .attempt(visitor.address, Instant::now())
+        .is_err()
+    {
+        return;
+    }
+    let http = http(app);
+    let revoked = tokio::time::timeout(REVOKE_LIMIT, provider.revoke(&http, &refresh)).await;
+    match revoked {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::info!("a session goes on at its provider: {error}"),
+        Err(_) => tracing::info!("a session goes on at its provider, which does not answer"),
+    }
 }
 
 /// Where a provider sends the browser back to.

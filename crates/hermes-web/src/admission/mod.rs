@@ -4,7 +4,7 @@ mod admit;
 mod login;
 mod renewal;
 
-pub(crate) use admit::{Endpoints, answered};
+pub(crate) use admit::answered;
 pub(crate) use login::{
     callback, login_page, logout, me, password_login, providers, start, ws_ticket,
 };

@@ -55,7 +55,7 @@ pub(crate) fn info(call: &Call) -> Answered {
 }
 
 /// Whether a provider has a key here, stored or in a variable.
-fn keyed(context: &Context) -> Result<impl Fn(&str) -> bool, ApiError> {
+pub(super) fn keyed(context: &Context) -> Result<impl Fn(&str) -> bool, ApiError> {
     let stored = AuthFile::of_home(&context.location.home).all();
     let stored = stored.map_err(|error| ApiError::unavailable(error.to_string()))?;
     let in_variables = keys_in_variables(context.config());
@@ -204,25 +204,4 @@ pub(crate) fn set(call: &Call) -> Answered {
     }
     change_values(&context.sources_to_write(), &changes)?;
     call.answer(answer)
-}
-
-/// `GET /api/providers/oauth`: the providers to which one logs in with a browser.
-pub(crate) fn oauth(call: &Call) -> Answered {
-    let context = call.context();
-    let has_key = keyed(&context)?;
-    let rows: Vec<Value> = hermes_providers::LOGIN_SERVERS
-        .iter()
-        .map(|server| {
-            let is_in = has_key(server.provider);
-            json!({
-                "id": server.provider,
-                "name": server.provider,
-                "flow": "external",
-                "cli_command": format!("hermes login {}", server.provider),
-                "docs_url": "",
-                "status": {"logged_in": is_in},
-            })
-        })
-        .collect();
-    call.answer(json!({ "providers": rows }))
 }

@@ -1,13 +1,17 @@
 //! `GET /api/status`: what runs here, for everybody.
 
+use std::sync::Arc;
+
 use hermes_home::gateway_pid;
 use hermes_runtime::Context;
 use hermes_session::SessionStore;
 use hermes_supervise::StateFile;
 use serde_json::{Map, Value, json};
 
+use crate::app::off_loop;
 use crate::call::{Answered, Call, json as answer};
 use crate::gate::Mode;
+use crate::remote_gateway;
 
 /// A conversation is active while its last message is younger than this.
 const ACTIVE_SECONDS: f64 = 300.0;
@@ -26,6 +30,17 @@ pub(crate) struct StatusFacts {
     pub(crate) gateway_state: String,
     pub(crate) active_sessions: usize,
     state: Map<String, Value>,
+}
+
+impl StatusFacts {
+    /// Shows what a gateway elsewhere says of itself instead of what is in this home.
+    fn take(&mut self, said: &Value) {
+        let pid = said["pid"].as_u64();
+        self.gateway_pid = pid.and_then(|pid| u32::try_from(pid).ok());
+        let state = said["gateway_state"].as_str().unwrap_or("running");
+        state.clone_into(&mut self.gateway_state);
+        self.state = said.as_object().cloned().unwrap_or_default();
+    }
 }
 
 /// Looks at the home. Nothing of it fails: what cannot be read is shown as absent.
@@ -69,10 +84,22 @@ fn active_sessions(context: &Context) -> Option<usize> {
     Some(listed.iter().filter(is_active).count())
 }
 
-pub(crate) fn status(call: &Call) -> Answered {
-    let context = call.context();
-    let facts = status_facts(&context);
-    let is_running = facts.gateway_pid.is_some();
+pub(crate) async fn status(call: Call) -> Answered {
+    let app = Arc::clone(&call.app);
+    let looked = off_loop(move || {
+        let context = app.context();
+        let facts = status_facts(&context);
+        Ok((context, facts))
+    });
+    let (context, mut facts) = looked.await?;
+    let elsewhere = match facts.gateway_pid {
+        Some(_) => None,
+        None => call.app.remote_gateway.health(&context).await,
+    };
+    let is_running = facts.gateway_pid.is_some() || elsewhere.is_some();
+    if let Some(said) = &elsewhere {
+        facts.take(said);
+    }
     let of_state = |name: &str| facts.state.get(name).cloned().unwrap_or(Value::Null);
     let platforms = match of_state("platforms") {
         Value::Object(platforms) if is_running => Value::Object(platforms),
@@ -88,7 +115,6 @@ pub(crate) fn status(call: &Call) -> Answered {
         "latest_config_version": facts.latest_config_version,
         "gateway_running": is_running,
         "gateway_pid": facts.gateway_pid,
-        "gateway_health_url": null,
         "gateway_state": facts.gateway_state,
         "gateway_platforms": platforms,
         "gateway_exit_reason": of_state("exit_reason"),
@@ -104,6 +130,7 @@ pub(crate) fn status(call: &Call) -> Answered {
     });
     // Names of directories are nobody's business who has not logged in.
     if settings.mode == Mode::Local || call.visitor.identity().is_some() {
+        shown["gateway_health_url"] = json!(remote_gateway::address(&context));
         shown["hermes_home"] = json!(facts.home);
         shown["config_path"] = json!(facts.config_path);
         shown["env_path"] = json!(facts.env_path);

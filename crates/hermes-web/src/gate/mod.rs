@@ -3,6 +3,7 @@
 
 mod audit;
 mod cookies;
+mod drain_secret;
 mod forwarded;
 mod headers;
 mod hosts;
@@ -19,6 +20,7 @@ mod web_address;
 
 pub(crate) use audit::{Entry, Event};
 pub(crate) use cookies::{ALL as ALL_COOKIES, Cookie};
+pub(crate) use drain_secret::{DRAIN_PATH, DrainSecret};
 pub(crate) use forwarded::TrustedProxies;
 pub(crate) use headers::secure;
 pub(crate) use next::safe_next;

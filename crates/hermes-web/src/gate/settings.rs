@@ -2,6 +2,7 @@
 
 use hermes_secret::SecretString;
 
+use super::drain_secret::DrainSecret;
 use super::forwarded::TrustedProxies;
 use super::password::PasswordSettings;
 use super::remote::RemoteSettings;
@@ -30,6 +31,8 @@ pub(crate) struct GateSettings {
     /// The token of pages on this machine.
     pub(crate) token: SecretString,
     pub(crate) logins: LoginSettings,
+    /// What a service asks with that the gateway takes no new work.
+    pub(crate) drain_secret: Option<DrainSecret>,
     pub(crate) public_url: Option<WebAddress>,
     /// Further names under which the dashboard is reached.
     pub(crate) extra_hosts: Vec<String>,

@@ -13,6 +13,8 @@ pub(crate) enum Access {
     Token,
     /// Somebody who has logged in.
     Session(Identity),
+    /// The secret for asking the gateway to take no new work, on the path that it opens.
+    Drain,
     /// The gate is off.
     Open,
 }
@@ -34,7 +36,7 @@ impl Visitor {
     pub(crate) fn identity(&self) -> Option<&Identity> {
         match &self.access {
             Access::Session(identity) => Some(identity),
-            Access::Public | Access::Token | Access::Open => None,
+            Access::Public | Access::Token | Access::Drain | Access::Open => None,
         }
     }
 }

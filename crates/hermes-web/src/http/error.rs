@@ -3,6 +3,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use hermes_serve::LostWork;
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -93,6 +94,12 @@ impl ApiError {
 
     pub(crate) fn message(&self) -> &str {
         &self.0.message
+    }
+}
+
+impl From<LostWork> for ApiError {
+    fn from(LostWork: LostWork) -> Self {
+        Self::internal("the request failed; `hermes logs gui` has the reason")
     }
 }
 

@@ -7,5 +7,5 @@ mod socket;
 
 pub(crate) use body::read_json;
 pub(crate) use error::{ApiError, Refusal, json_response};
-pub(crate) use events::{KEEPALIVE, event, event_response};
+pub(crate) use events::{event, event_response};
 pub(crate) use socket::{Handshake, Received, Socket};

@@ -2,10 +2,9 @@
 
 use hermes_board::boards::{BoardHome, BoardInfo, BoardSlug, Listed, MetadataChange};
 use hermes_board::{BoardOptions, Counts, SqliteBoard};
-use hermes_runtime::kanban_settings;
 use serde_json::{Value, json};
 
-use super::opened::board_home;
+use super::opened::{board_home, options};
 use crate::call::{Answered, Call};
 use crate::http::ApiError;
 
@@ -41,7 +40,7 @@ fn shown(info: &BoardInfo) -> Value {
 pub(crate) fn list(call: &Call) -> Answered {
     let context = call.context();
     let home = board_home(&context);
-    let options = kanban_settings(&context).board_options(&context.env);
+    let options = options(&context);
     let listed = if call.query_flag("include_archived")? {
         Listed::All
     } else {

@@ -9,14 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use hermes_board::boards::Board;
-use hermes_runtime::kanban_settings;
+use hermes_serve::KEEPALIVE;
 use hyper::header::HeaderName;
 use tokio::sync::watch;
 
-use super::opened::{board_home, chosen};
+use super::opened::{board_home, chosen, options};
 use crate::app::{App, off_loop, stopped};
 use crate::call::{Answered, Call};
-use crate::http::{ApiError, Handshake, KEEPALIVE, Received, Socket, event, event_response};
+use crate::http::{ApiError, Handshake, Received, Socket, event, event_response};
 use crate::live::{FeedRequest, Next, Subscription, missed};
 
 /// A sign of life after so much silence.
@@ -40,7 +40,7 @@ async fn joined(
     let home = board_home(&context);
     let board: Board = chosen(call, &home)?;
     let after = since(call);
-    let options = kanban_settings(&context).board_options(&context.env);
+    let options = options(&context);
     off_loop(move || {
         // First the feed, then what was missed: nothing falls in between.
         let redacting = Arc::clone(&app);

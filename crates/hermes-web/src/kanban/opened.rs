@@ -1,16 +1,20 @@
 //! The board that a request is about.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_board::boards::{Board, BoardHome};
 use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{Task, TaskId};
 use hermes_board::store::BoardStore as _;
-use hermes_board::{DispatchFlags, Error, KanbanSettings, SqliteBoard};
+use hermes_board::{BoardOptions, DispatchFlags, Error, KanbanSettings, SqliteBoard};
 use hermes_runtime::{Context, dispatch_settings, kanban_settings, worker_setup};
 
 use crate::call::Call;
 use crate::http::ApiError;
+
+/// How long a request waits for a board that another process holds.
+const BUSY_LIMIT: Duration = Duration::from_secs(10);
 
 /// An open board with its settings.
 pub(super) struct OpenBoard {
@@ -30,6 +34,14 @@ pub(super) fn chosen(call: &Call, home: &BoardHome) -> Result<Board, ApiError> {
     Ok(home.select(call.query("board").as_deref())?)
 }
 
+/// How a board is opened for a request. Somebody waits for the answer, and few threads wait for the
+/// disk: a board that another process holds is said to be so sooner than a command would say it.
+pub(super) fn options(context: &Context) -> BoardOptions {
+    let mut options = kanban_settings(context).board_options(&context.env);
+    options.busy_timeout = options.busy_timeout.min(BUSY_LIMIT);
+    options
+}
+
 impl OpenBoard {
     /// Opens the board of a request.
     pub(super) fn of(call: &Call) -> Result<Self, ApiError> {
@@ -37,7 +49,7 @@ impl OpenBoard {
         let home = board_home(&context);
         let settings = kanban_settings(&context);
         let board = chosen(call, &home)?;
-        let store = SqliteBoard::open(&board, &settings.board_options(&context.env))?;
+        let store = SqliteBoard::open(&board, &options(&context))?;
         Ok(Self {
             context,
             home,

@@ -1,10 +1,10 @@
-//! Load on the API of a gateway, in the short forms of what `scripts/soak` does in full.
+//! Load on the API of a gateway and on a dashboard, in the short forms of what `scripts/soak` does in full.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_soak::{idle_sessions, kills, mixed, streams, tool_outputs};
+use hermes_soak::{idle_sessions, kills, mixed, streams, tool_outputs, watchers};
 use pretty_assertions::assert_eq;
 
 fn program() -> &'static Path {
@@ -66,4 +66,16 @@ fn everything_at_once_goes_well() {
         // The job is due every minute.
         assert!(count > 0 || name == "runs of the job", "{name}");
     }
+}
+
+#[test]
+fn two_hundred_clients_that_watch_a_board_cost_one_look_a_change() {
+    let report = watchers(program(), 200, Duration::from_secs(15), |_, _| {});
+    println!("{report:#?}");
+    assert_eq!(report.faults, Vec::<String>::new());
+    assert!(report.asks_once_a_change(), "{report:?}");
+    let most = report.start.megabytes() * 1.1 + 2.0;
+    assert!(report.end.megabytes() < most, "{report:?}");
+    assert!(report.end.threads <= report.start.threads + 2, "{report:?}");
+    assert!(report.ended_after < Duration::from_secs(2), "{report:?}");
 }

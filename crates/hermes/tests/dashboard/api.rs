@@ -1,9 +1,9 @@
 //! The groups of the API, in the reference's shapes, on a real home.
 
-use hermes_testkit::{TestHome, eventually};
+use hermes_testkit::{ModelServer, ScriptedAnswer, TestHome, eventually};
 use serde_json::{Value, json};
 
-use super::server::{CANARY, Server, home};
+use super::server::{CANARY, Server, dashboard, home};
 
 const SCRIPT: &str = "turns:\n  - text: The answer is a sapphire.\n";
 
@@ -396,4 +396,30 @@ fn no_answer_shows_a_secret() {
     assert!(!page.body.contains(CANARY));
     let board: Value = server.get("/api/plugins/kanban/board");
     assert!(board.to_string().contains("leak ***"), "{board}");
+}
+
+#[test]
+fn a_gateway_in_another_container_is_asked_for_its_health() {
+    let home = home();
+    let said = json!({"status": "ok", "pid": 7, "gateway_state": "draining", "active_agents": 2,
+        "platforms": {"telegram": {"state": "connected"}}});
+    let gateway = ModelServer::always(ScriptedAnswer::text("-"))
+        .with("/health/detailed", ScriptedAnswer::status(401, &json!({})))
+        .with("/health", ScriptedAnswer::status(200, &said));
+    let url = format!("{}/health/detailed/", gateway.root());
+    let server = Server::start(dashboard(&home).env("GATEWAY_HEALTH_URL", &url));
+    let status = server.get("/api/status");
+    assert_eq!(status["gateway_running"], true);
+    assert_eq!(status["gateway_pid"], 7);
+    assert_eq!(status["gateway_state"], "draining");
+    assert_eq!(status["active_agents"], 2);
+    assert_eq!(
+        status["gateway_platforms"]["telegram"]["state"],
+        "connected"
+    );
+    assert_eq!(status["gateway_health_url"], gateway.root());
+    drop(gateway);
+    eventually("it is seen that it is gone", || {
+        server.get("/api/status")["gateway_running"] == false
+    });
 }

@@ -28,6 +28,8 @@ fn bodies_of_the_wrong_shape_are_named_and_nothing_fails() {
         "/dispatch",
         "/api/auth/",
         "/orchestration",
+        // Whoever gives up what is not there has got what they want.
+        "/api/providers/oauth/sessions/",
     ];
     for (path, methods) in document["paths"].as_object().unwrap() {
         if actions.iter().any(|action| path.contains(action)) {

@@ -72,7 +72,7 @@ fn provider(signer: &Arc<Signer>) -> ModelServer {
     )
 }
 
-fn parameter(address: &str, name: &str) -> String {
+pub(crate) fn parameter(address: &str, name: &str) -> String {
     let query = address.split_once('?').unwrap().1;
     let found = query
         .split('&')

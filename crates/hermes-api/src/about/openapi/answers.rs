@@ -1,11 +1,11 @@
 //! Answers: the statuses of every endpoint, and what their bodies hold.
 
+use hermes_serve::{Route, Verb, path_names};
 use serde_json::{Map, Value, json};
 
 use super::bodies::body;
-use super::parameters::path_names;
 use super::{object, text, text_or_null};
-use crate::route::{Route, Verb};
+use crate::open_paths::is_open;
 
 /// Endpoints that take turns.
 const TURNS: &[&str] = &[
@@ -70,7 +70,7 @@ pub(super) fn responses(route: &Route) -> Value {
         );
     };
     add("400", "The request is not usable.");
-    if route.is_open {
+    if is_open(route.path) {
         return Value::Object(all);
     }
     add("401", "The key is missing or wrong.");

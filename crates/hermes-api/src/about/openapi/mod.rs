@@ -5,13 +5,14 @@ mod answers;
 mod bodies;
 mod parameters;
 
+use hermes_serve::{Route, document_paths};
 use serde_json::{Map, Value, json};
 
 use self::answers::{error_schemas, responses};
 use self::bodies::body;
 use self::parameters::parameters;
 use crate::call::{Answered, Call, json as answer};
-use crate::route::Route;
+use crate::open_paths::is_open;
 
 pub(crate) async fn openapi(call: Call) -> Answered {
     Ok(answer(&document(call.app.routes)))
@@ -19,13 +20,7 @@ pub(crate) async fn openapi(call: Call) -> Answered {
 
 /// The document.
 fn document(routes: &[Route]) -> Value {
-    let mut paths: Map<String, Value> = Map::new();
-    for route in routes {
-        let path = paths
-            .entry(route.path)
-            .or_insert_with(|| Value::Object(Map::new()));
-        path[route.verb.name().to_lowercase()] = operation(route);
-    }
+    let paths = document_paths(routes.iter(), operation);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -49,7 +44,7 @@ fn operation(route: &Route) -> Value {
         "summary": route.summary,
         "responses": responses(route),
     });
-    if route.is_open {
+    if is_open(route.path) {
         operation["security"] = json!([]);
     }
     let parameters = parameters(route);

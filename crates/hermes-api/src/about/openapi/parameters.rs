@@ -1,15 +1,9 @@
 //! Parameters in paths, queries and headers.
 
+use hermes_serve::{Route, path_names};
 use serde_json::{Value, json};
 
 use crate::call::{MOST_ID, MOST_SESSION};
-use crate::route::Route;
-
-/// Names in braces.
-pub(super) fn path_names(path: &'static str) -> impl Iterator<Item = &'static str> {
-    path.split('/')
-        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-}
 
 /// All parameters of an endpoint.
 pub(super) fn parameters(route: &Route) -> Vec<Value> {

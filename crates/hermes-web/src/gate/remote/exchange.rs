@@ -1,12 +1,15 @@
 //! The steps of a login: where the browser is sent, what its code is exchanged for, and how a session
 //! is renewed.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hermes_http::HttpSettings;
 use hermes_secret::SecretString;
+use reqwest::Response;
 use serde_json::Value;
 
 use super::failure::LoginFailure;
-use super::keys::{client, read_json};
+use super::keys::{Published, client, read_json};
 use super::signed_token::{Expected, key_id, verified};
 use super::{Kind, PendingLogin, RemoteSettings};
 use crate::gate::sessions::Identity;
@@ -15,7 +18,7 @@ use crate::gate::sessions::Identity;
 const NOUS_CONTRACT: i64 = 1;
 
 /// Who logged in, and what a renewal is got with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Refreshed {
     pub(crate) identity: Identity,
     pub(crate) refresh_token: Option<SecretString>,
@@ -71,8 +74,17 @@ impl RemoteSettings {
         self.identify(http, &answer, Some(&pending.nonce)).await
     }
 
-    /// Renews a session.
+    /// Renews a session. Requests of one moment that carry the same token share what it is renewed to.
     pub(crate) async fn renew(
+        &self,
+        http: &HttpSettings,
+        refresh_token: &str,
+    ) -> Result<Refreshed, LoginFailure> {
+        let renewal = self.renew_once(http, refresh_token);
+        self.renewals.share(refresh_token, renewal).await
+    }
+
+    async fn renew_once(
         &self,
         http: &HttpSettings,
         refresh_token: &str,
@@ -90,11 +102,66 @@ impl RemoteSettings {
         Ok(renewed)
     }
 
-    fn token_form(&self, form: &[(&str, &str)]) -> String {
+    /// Refuses a refresh token here from now on.
+    pub(crate) fn end_session(&self, refresh_token: &str) {
+        self.renewals.end(refresh_token);
+    }
+
+    /// Gives a refresh token back to the provider, where it takes them back (RFC 7009).
+    pub(crate) async fn revoke(
+        &self,
+        http: &HttpSettings,
+        refresh_token: &str,
+    ) -> Result<(), LoginFailure> {
+        let published = self.published(http, None).await?;
+        let Some(address) = &published.revoke else {
+            return Ok(());
+        };
+        let form = [
+            ("token", refresh_token),
+            ("token_type_hint", "refresh_token"),
+        ];
+        let response = self.post(http, &published, (address, &form)).await?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(LoginFailure::Refused(format!("{address}: {status}"))),
+        }
+    }
+
+    /// Posts a form in the name of this client.
+    async fn post(
+        &self,
+        http: &HttpSettings,
+        published: &Published,
+        (address, form): (&str, &[(&str, &str)]),
+    ) -> Result<Response, LoginFailure> {
+        let mut request = client(http, address)?
+            .post(address)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("accept", "application/json")
+            .body(self.form(published, form));
+        let refresh = form.iter().find(|(name, _)| *name == "refresh_token");
+        if let (Kind::Nous, Some((_, token))) = (self.kind, refresh) {
+            // The portal compares it with the form.
+            request = request.header("x-nous-refresh-token", *token);
+        }
+        let secret = self.client_secret.as_ref();
+        if let Some(secret) = secret.filter(|_| !published.wants_secret_in_form) {
+            let header = basic(&self.client_id, secret.expose());
+            request = request.header("authorization", header);
+        }
+        request.send().await.map_err(|error| {
+            let cause = hermes_http::root_cause(error);
+            LoginFailure::Unreachable(format!("{address}: {cause}"))
+        })
+    }
+
+    fn form(&self, published: &Published, form: &[(&str, &str)]) -> String {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form);
         body.append_pair("client_id", &self.client_id);
-        if let Some(secret) = &self.client_secret {
+        let secret = self.client_secret.as_ref();
+        if let Some(secret) = secret.filter(|_| published.wants_secret_in_form) {
             body.append_pair("client_secret", secret.expose());
         }
         body.finish()
@@ -106,19 +173,8 @@ impl RemoteSettings {
         form: &[(&str, &str)],
     ) -> Result<Value, LoginFailure> {
         let published = self.published(http, None).await?;
-        let body = self.token_form(form);
         let address = &published.token;
-        let response = client(http, address)?
-            .post(address)
-            .header("content-type", "application/x-www-form-urlencoded")
-            .header("accept", "application/json")
-            .body(body)
-            .send()
-            .await
-            .map_err(|error| {
-                let cause = hermes_http::root_cause(error);
-                LoginFailure::Unreachable(format!("{address}: {cause}"))
-            })?;
+        let response = self.post(http, &published, (address, form)).await?;
         let status = response.status();
         if status.is_success() {
             return read_json(response, address).await;
@@ -203,4 +259,11 @@ impl RemoteSettings {
         }
         Ok(())
     }
+}
+
+/// The header of a client with a secret (RFC 6749, 2.3.1).
+fn basic(client: &str, secret: &str) -> String {
+    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(client), encoded(secret));
+    format!("Basic {}", STANDARD.encode(pair))
 }

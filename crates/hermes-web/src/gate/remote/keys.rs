@@ -24,6 +24,10 @@ const MAX_BYTES: usize = 1 << 20;
 pub(super) struct Published {
     pub(super) authorize: String,
     pub(super) token: String,
+    /// Where a refresh token is given back.
+    pub(super) revoke: Option<String>,
+    /// Whether the secret of a client belongs into the form instead of a header.
+    pub(super) wants_secret_in_form: bool,
     pub(super) keys: Vec<PublicKey>,
 }
 
@@ -47,6 +51,9 @@ impl RemoteSettings {
             Kind::Nous => Published {
                 authorize: format!("{}/oauth/authorize", self.issuer),
                 token: format!("{}/api/oauth/token", self.issuer),
+                // The portal has none: its sessions end by themselves.
+                revoke: None,
+                wants_secret_in_form: true,
                 keys: self
                     .fetch_keys(http, &format!("{}/.well-known/jwks.json", self.issuer))
                     .await?,
@@ -90,9 +97,15 @@ impl RemoteSettings {
                 ))),
             }
         };
+        let methods = document["token_endpoint_auth_methods_supported"].as_array();
+        let has_method =
+            |name: &str| methods.is_some_and(|methods| methods.iter().any(|method| method == name));
         Ok(Published {
             authorize: endpoint("authorization_endpoint")?,
             token: endpoint("token_endpoint")?,
+            revoke: endpoint("revocation_endpoint").ok(),
+            wants_secret_in_form: has_method("client_secret_post")
+                && !has_method("client_secret_basic"),
             keys: self.fetch_keys(http, &endpoint("jwks_uri")?).await?,
         })
     }

@@ -4,6 +4,7 @@
 mod exchange;
 mod failure;
 mod keys;
+mod renewals;
 mod signed_token;
 
 pub(crate) use failure::LoginFailure;
@@ -16,6 +17,7 @@ use hermes_secret::SecretString;
 use sha2::{Digest as _, Sha256};
 
 use self::keys::CachedKeys;
+use self::renewals::Renewals;
 use super::web_address::WebAddress;
 
 const NOUS_PORTAL: &str = "https://portal.nousresearch.com";
@@ -37,6 +39,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) client_secret: Option<SecretString>,
     scopes: String,
     keys: Mutex<Option<CachedKeys>>,
+    renewals: Renewals,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,11 @@ impl RemoteSettings {
         Self::new(names, issuer, client_id, scopes)
     }
 
+    /// Whether this is the provider's name for itself.
+    pub(crate) fn is_issuer(&self, issuer: &str) -> bool {
+        issuer.trim_end_matches('/') == self.issuer
+    }
+
     fn new(
         (name, label, kind): (&'static str, &'static str, Kind),
         issuer: &str,
@@ -97,6 +105,7 @@ impl RemoteSettings {
             client_secret: None,
             scopes: scopes.to_owned(),
             keys: Mutex::new(None),
+            renewals: Renewals::default(),
         })
     }
 }

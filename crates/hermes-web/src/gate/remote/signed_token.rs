@@ -1,5 +1,10 @@
 //! Tokens that a provider signed (RFC 7519). Two kinds of signatures are known, and the key decides
 //! which one is meant, never the token alone.
+//!
+//! Signatures are checked by `ring`, which rustls has brought along; here a token is taken apart and its
+//! claims are compared. The crates for tokens know no `ring`: they would bring a second cryptography and
+//! second versions of what encodes and hashes, and with a provider of our own for them the same lines
+//! would stand behind one more interface.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -267,5 +272,34 @@ mod tests {
         let token = signer.sign(&json!({"alg": "none"}), &claims());
         let unsigned = format!("{}.", token.rsplit_once('.').unwrap().0);
         assert!(verified(&unsigned, &keys, EXPECTED).is_err());
+    }
+
+    /// A key and a token that OpenSSL has made.
+    const MODULUS: &str = "pcuOjz_pGNz1MZSkQ0AaGt7g5_N9pfceqjwpmD1pnVN6YOfJ5KH7VakOjSaOr-LTGh26FLX1ZxAu5r2U\
+        gYf0KDJ-NYakmHd9JnhZKIW7DuFD2j9vpXe6wjCmO--s17nGmGmwm9s9FiXFWIjxy8Ta4M-EyOQTNX_I\
+        JyH0AjkWW3IF6K1aXn2K5vE9IqimBhZgDTWjgVzyp9JtvyGNJW-qVjLhdxE6mU3tLyM3HcTCLHQo7ooB\
+        yoZoh7TESbjeN6A77Ja-FmaTE7K-AllscEKlSEQHjj5yBfWxSL2NFhbP2y1HOxmzjRGeZzLpa4pH9dT5\
+        0-r87amw436dnA7D7-r0QQ";
+    const SIGNATURE: &str = "Z-P3lS4oqW9snzJB7NvfXuzmOEci5E1WTpVEVC8uLM1caN5i1O-YDAvABcS63wJyxAiqpt64Ldlb3sOf\
+        wxMQLyBkrPp7Eonq_C2_CMz3MnmaWA0q3X4ffs0Z_GpQbrlUZ6GRHU8g0JbG5VI5u84DakN9V0T8XGRB\
+        qoINmEGSQy0734z76AGcELIY3C_zc1Z5azaF2l3HYq05a5p94TXyQoplNYXlZpIMxNbmlwqgiWxRtMUT\
+        -3mccJ9K6mizgzgMd_gKAXKGuMHu2WvbhZRD8W5ScmtbYfhpZfLGQCxRJJgYt3fF-Yg78CidjLX8nWhF\
+        n_2I9zIbOh_xbnukRy5qig";
+
+    #[test]
+    fn a_token_with_a_signature_of_rsa_counts_and_a_changed_one_does_not() {
+        let entry = json!({"kty": "RSA", "kid": "k1", "n": MODULUS, "e": "AQAB"});
+        let keys = [PublicKey::read(&entry).unwrap()];
+        let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let header = encode(r#"{"alg":"RS256","kid":"k1"}"#);
+        let body = r#"{"iss":"https://id.example","aud":"client","exp":2000,"sub":"ada"}"#;
+        let token = format!("{header}.{}.{SIGNATURE}", encode(body));
+        assert_eq!(verified(&token, &keys, EXPECTED).unwrap()["sub"], "ada");
+        let changed = body.replace("ada", "eve");
+        let changed = format!("{header}.{}.{SIGNATURE}", encode(&changed));
+        assert!(verified(&changed, &keys, EXPECTED).is_err());
+        let other = encode(r#"{"alg":"ES256","kid":"k1"}"#);
+        let other = format!("{other}.{}.{SIGNATURE}", encode(body));
+        assert!(verified(&other, &keys, EXPECTED).is_err());
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use hermes_proc::Wake;
 use hermes_providers::{
     BrowserLogin, CopilotHost, CredentialEntry, DeviceLogin, DevicePrompt, LoginConnection,
-    LoginError, LoginPortal, LoginServer, QwenLogin, builtin, key_refusal, login_server,
+    LoginError, LoginKeeping, LoginPortal, LoginServer, QwenLogin, builtin, key_refusal,
+    login_server,
 };
 use serde_json::json;
 
@@ -153,51 +154,27 @@ fn by_code(
     flags: &LoginFlags,
     interrupt: &Wake,
 ) -> Result<()> {
-    let given =
-        |flag: &Option<String>, usual: &str| flag.clone().unwrap_or_else(|| usual.to_owned());
-    let usual_url = match server.provider {
-        COPILOT => CopilotHost::of_settings(context.config())
-            .address()
-            .to_owned(),
-        _ => server.url.to_owned(),
-    };
+    let given = |flag: &Option<String>, usual: String| flag.clone().unwrap_or(usual);
+    let usual = DeviceLogin::usual(server, context.config(), &context.env);
     let login = DeviceLogin {
         server,
-        url: given(&flags.portal_url, &usual_url),
-        client_id: given(&flags.client_id, server.client_id),
-        scope: given(&flags.scope, server.scope),
+        url: given(&flags.portal_url, usual.url),
+        client_id: given(&flags.client_id, usual.client_id),
+        scope: given(&flags.scope, usual.scope),
         connection: flags.connection(),
     };
     let mut shown = |prompt: &DevicePrompt| show_code(context, prompt, flags.no_browser);
     let tokens = login
         .run(context.config(), interrupt, &mut shown)
         .map_err(|error| login_failed(&error))?;
-    let is_mirrored = server.is_mirrored();
-    let own = builtin(server.provider).map(|known| known.address(context.config()));
-    let is_usual_url = login.url == server.url;
-    let portal = LoginPortal {
-        source: server.source,
-        url: Some(login.url).filter(|_| is_mirrored || !is_usual_url),
-        client_id: Some(login.client_id).filter(|_| is_mirrored || flags.client_id.is_some()),
-        // The API of the portal may move; the tokens of the others are for one host only.
-        inference_url: flags
-            .inference_url
-            .clone()
-            .or_else(|| own.filter(|_| ![USUAL, COPILOT].contains(&server.provider))),
-        insecure: flags.insecure,
-    };
     context.ensure_home()?;
-    let file = file(context);
-    let provider = server.provider;
-    let id = CredentialEntry::new_id(&file.entries(provider)?);
-    let account = tokens.account_name();
-    let label = label.or(account.as_deref()).unwrap_or("login");
-    let entry = if provider == COPILOT && tokens.refresh.is_none() {
-        CredentialEntry::lasting_login(id, label, &tokens.access, &portal)
-    } else {
-        CredentialEntry::login(id, label, &tokens, &portal)
+    let keeping = LoginKeeping {
+        label,
+        inference_url: flags.inference_url.clone(),
+        is_own_client: flags.client_id.is_some(),
     };
-    file.log_in(provider, &entry)?;
+    let account = login.store(&file(context), context.config(), &tokens, &keeping)?;
+    let provider = server.provider;
     let whose = account.map_or_else(String::new, |account| format!(" as {}", visible(&account)));
     context.line(format!("✓ Logged in to {provider}{whose}"))
 }

@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// Listen for others where a login is configured, as in the container image
     #[arg(long, hide = true)]
     in_image: bool,
+    /// For scripts written for the Python runtime: a dashboard is of one profile in any case
+    #[arg(long, hide = true)]
+    isolated: bool,
     /// For scripts written for the Python runtime: there is nothing to build
     #[arg(long, hide = true)]
     skip_build: bool,
@@ -60,6 +63,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     if args.skip_build {
         context.note("--skip-build: the pages are part of the program, nothing is ever built")?;
+    }
+    if args.isolated {
+        context.note("--isolated: a dashboard shows the profile that started it in any case")?;
     }
     run::run(args, context)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hermes_proc::{ServiceSignal, ServiceSignals, Wake, first_readable};
 use hermes_telemetry::{Level, LogMode};
-use hermes_web::{Dashboard, DashboardOptions, DashboardSettings, SettingsError};
+use hermes_web::{BindError, Dashboard, DashboardOptions, DashboardSettings, SettingsError};
 
 use super::Args;
 use super::records::record;
@@ -38,8 +38,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let signals = ServiceSignals::listen().map_err(unusable)?;
     let runtime: hermes_runtime::Context = hermes_runtime::Context::clone(context);
-    let dashboard = Dashboard::bind(settings, runtime)
-        .map_err(|error| CommandError::environment(error.to_string()).hint(error.hint()))?;
+    let dashboard = Dashboard::bind(settings, runtime).map_err(|error| not_listening(&error))?;
     let port = dashboard.address().map_err(unusable)?.port();
     let url = dashboard.url();
     let _record = record(&context.location.home, port, &url)?;
@@ -79,6 +78,20 @@ fn raise_at_signal(signals: &ServiceSignals, stop: &Wake, done: &Wake) {
             return;
         }
     }
+}
+
+fn not_listening(error: &BindError) -> CommandError {
+    let (message, way_out) = match error {
+        BindError::PortInUse { .. } => (
+            error.to_string(),
+            "`hermes dashboard --status` shows dashboards that run; --port 0 takes any free port",
+        ),
+        BindError::Failed { .. } => (
+            format!("the dashboard {error}"),
+            "--host takes an address of this machine, such as 127.0.0.1",
+        ),
+    };
+    CommandError::environment(message).hint(way_out)
 }
 
 fn unusable(error: std::io::Error) -> CommandError {

@@ -50,7 +50,7 @@ fn serve(host: &Arc<ServiceHost>, settings: ApiSettings) -> Result<(), ServiceEr
         Err(error) => {
             let holder = match &error {
                 BindError::PortInUse { port, .. } => holder(&host.context(), *port),
-                BindError::Failed { .. } => None,
+                BindError::Failed(_) => None,
             };
             let holder = holder.map(|pid| format!(" (PID {pid} has it)"));
             let holder = holder.unwrap_or_default();
