@@ -30,7 +30,7 @@ pub use addons::Addons;
 pub use catalog::{FEATURES, Feature, PythonAddon, Support};
 pub use details::Details;
 pub use error::{AddonError, Code, Fault, InstallerReport, Result};
-pub use first_use::FirstUse;
+pub use first_use::{FirstUse, InstallConsent};
 pub use gate::Gate;
 pub use gc::{Collected, Removed};
 pub use install::{InstallObserver, InstallRequest, InstallStep, Installed};

@@ -17,6 +17,8 @@ use crate::worker::WorkerRow;
 pub enum State {
     /// Part of the program.
     Native,
+    /// Not part of this version, in any form.
+    Planned,
     Absent,
     Installing,
     Installed,
@@ -36,6 +38,7 @@ impl State {
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
+            Self::Planned => "planned",
             Self::Absent => "absent",
             Self::Installing => "installing",
             Self::Installed => "installed",
@@ -108,7 +111,11 @@ impl AddonRow {
             State::Installing | State::Installed | State::Stale | State::Broken | State::Failed => {
                 true
             }
-            State::Native | State::Absent | State::Blocked | State::Unsupported => false,
+            State::Native
+            | State::Planned
+            | State::Absent
+            | State::Blocked
+            | State::Unsupported => false,
         }
     }
 }
@@ -169,6 +176,26 @@ impl Addons {
         }
     }
 
+    /// The features of the catalog that are or were in service and have not been removed, with what
+    /// there is of each. Those of another interpreter are among them.
+    pub fn active(&self) -> Vec<(String, State)> {
+        let Ok(Some(store)) = self.existing_store() else {
+            return Vec::new();
+        };
+        let (index, _) = Index::load(&store);
+        let was_activated = |feature: &&Feature| {
+            let entry = index.features.get(feature.name);
+            entry.is_some_and(|entry| entry.activated_at.is_some()) && feature.addon().is_some()
+        };
+        let active = FEATURES.iter().filter(was_activated);
+        active
+            .map(|feature| {
+                let row = self.row_of(feature, Some(&store), &index, None);
+                (row.feature, row.state)
+            })
+            .collect()
+    }
+
     fn row_of(
         &self,
         feature: &'static Feature,
@@ -181,7 +208,7 @@ impl Addons {
         let failure = entry.and_then(|entry| entry.failure.as_ref());
         let state = match &feature.support {
             Support::Native => State::Native,
-            Support::Planned => State::Unsupported,
+            Support::Planned => State::Planned,
             Support::Python(_) if installing == Some(feature.name) => State::Installing,
             Support::Python(addon) => match &stored {
                 Some(stored) if !stored.indexed.interpreter.is_file() => State::Broken,
@@ -204,7 +231,8 @@ impl Addons {
         AddonRow {
             feature: feature.name.to_owned(),
             kind: match feature.support {
-                Support::Native | Support::Planned => "native",
+                Support::Native => "native",
+                Support::Planned => "none",
                 Support::Python(_) => "python",
             },
             state,

@@ -99,8 +99,10 @@ impl Addons {
                 });
             }
             Support::Planned => {
-                let reason = "this version of Hermes does not support it yet";
-                return Err(AddonError::new(Code::Unsupported, reason).of(feature.name));
+                let reason = "it is not part of this version of Hermes, natively or as an add-on";
+                return Err(AddonError::new(Code::Unsupported, reason)
+                    .hint("`hermes addons list --all` shows what there is")
+                    .of(feature.name));
             }
             Support::Python(addon) => addon,
         };

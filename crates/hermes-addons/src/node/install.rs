@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hermes_fs::Staging;
+use hermes_http::{PublicPackage, Registry};
 use hermes_proc::find_on_path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::OLDEST_NODE;
+use super::account::settings_for_npm;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::install::{
@@ -25,6 +27,8 @@ use crate::store::{
 const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_LOCK: u64 = 16 << 20;
 const LOCK_FILE: &str = "package-lock.json";
+/// The settings of npm, in the stage.
+const SETTINGS_FILE: &str = "npmrc";
 
 /// Node and its installer.
 struct Tools {
@@ -139,6 +143,10 @@ impl PackageAttempt<'_> {
             cancel: self.request.cancel.as_ref(),
         };
         let tools = Tools::find(&runner)?;
+        self.refuse_malware()?;
+        let npmrc = stage.path().join(SETTINGS_FILE);
+        let settings = tools.settings(&runner, self.request.mirror.as_deref());
+        hermes_fs::write_atomic(&npmrc, settings.as_bytes(), 0o600).map_err(failed)?;
         let manifest = json!({"private": true, "dependencies": {&self.package.name: self.version}});
         let manifest = manifest.to_string();
         hermes_fs::write_atomic(&site.join("package.json"), manifest.as_bytes(), 0o600)
@@ -153,6 +161,7 @@ impl PackageAttempt<'_> {
             runner: &runner,
             tools: &tools,
             site: &site,
+            settings: &npmrc,
             feature: self.feature,
             spec: format!("{}@{}", self.package.name, self.version),
         };
@@ -172,7 +181,9 @@ impl PackageAttempt<'_> {
         inspect(&site)?;
         super::launch::program_of(&site, &self.package.name)?;
         make_read_only(&site).map_err(failed)?;
-        hermes_fs::remove_tree(&stage.path().join("tmp")).map_err(failed)?;
+        for needless in ["tmp", SETTINGS_FILE] {
+            hermes_fs::remove_tree(&stage.path().join(needless)).map_err(failed)?;
+        }
         let entries =
             read_tree(&site).map_err(|why| AddonError::new(Code::InstallerFailed, why))?;
         let record = Record {
@@ -201,6 +212,29 @@ impl PackageAttempt<'_> {
             bytes: record.bytes,
             seconds: self.begun.elapsed().as_secs_f64(),
         })
+    }
+}
+
+impl PackageAttempt<'_> {
+    /// What is known as malware is not even fetched.
+    fn refuse_malware(&self) -> Result<()> {
+        let package = PublicPackage {
+            registry: Registry::Npm,
+            name: self.package.name.clone(),
+            version: Some(self.version.to_owned()),
+        };
+        let advisories = self.addons.settings.malware.advisories_now(&package);
+        let Some(first) = advisories.first() else {
+            return Ok(());
+        };
+        let reason = format!(
+            "{}@{} is known as malware ({}); nothing was installed",
+            self.package.name,
+            self.version,
+            advisories.join(", ")
+        );
+        Err(AddonError::new(Code::Malware, reason)
+            .hint(format!("see https://osv.dev/vulnerability/{first}")))
     }
 }
 
@@ -255,6 +289,23 @@ impl Tools {
             npm_version,
         })
     }
+
+    /// The settings that npm gets, with the registry of the account or the mirror.
+    fn settings(&self, runner: &Runner<'_>, mirror: Option<&str>) -> String {
+        let args = ["config", "get", "globalconfig"].map(OsString::from);
+        let asked = runner.run(&self.npm, args.into(), VERSION_TIMEOUT).ok();
+        let global = asked.filter(|asked| asked.status.success()).map(|asked| {
+            let path = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+            PathBuf::from(path)
+        });
+        let settings = runner.settings;
+        settings_for_npm(
+            global.filter(|path| path.is_absolute()).as_deref(),
+            &settings.places.user_home,
+            &settings.npm,
+            mirror,
+        )
+    }
 }
 
 /// npm at work in a stage.
@@ -263,6 +314,8 @@ struct Npm<'a> {
     runner: &'a Runner<'a>,
     tools: &'a Tools,
     site: &'a Path,
+    /// The only file of settings that it reads.
+    settings: &'a Path,
     feature: &'a str,
     spec: String,
 }
@@ -274,7 +327,15 @@ impl Npm<'_> {
         let args = words.iter().chain(&quiet).map(OsString::from);
         let cache = self.addons.settings.places.home.join("cache/npm");
         let site = self.site.as_os_str().to_owned();
-        let args = args.chain([cache.into(), "--prefix".into(), site]);
+        let args = args.chain([
+            cache.into(),
+            "--userconfig".into(),
+            self.settings.into(),
+            "--globalconfig".into(),
+            "/dev/null".into(),
+            "--prefix".into(),
+            site,
+        ]);
         let output = self
             .runner
             .run(

@@ -12,12 +12,14 @@ use serde_json::{Map, Value, json};
 use super::WorkerRow;
 use super::calls::{Calls, ended_early};
 use super::history::{History, MayStart};
-use super::log::{self, WorkerLog};
+use super::log::WorkerLog;
 use super::message;
-use super::plan::{WorkerDirectories, spec};
+use super::plan::{WorkerDirectories, no_worker, spec};
 use super::process::{Start, Worker};
+use super::shim;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
+use crate::node_package::NodePackage;
 
 /// For the message with settings and keys.
 const CONFIGURE: Duration = Duration::from_secs(5);
@@ -267,17 +269,27 @@ impl Addons {
     /// Ends the workers of a feature, in whatever process, and forgets that they crashed; returns how
     /// many there were. The next call starts one.
     pub fn restart(&self, name: &str) -> Result<usize> {
-        let feature = Self::feature(name)?;
-        if feature.addon().is_none() {
-            let reason = "it is not an add-on, and has no worker";
-            return Err(AddonError::new(Code::Unsupported, reason).of(feature.name));
-        }
-        Ok(History::of(&self.settings.places.home, feature.name).reset())
+        let feature = self.with_worker(name)?;
+        Ok(History::of(&self.settings.places.home, feature).reset())
     }
 
-    /// The file with what the workers of a feature printed.
-    pub fn worker_log(&self, name: &str) -> Result<PathBuf> {
+    /// The name of a feature that has workers, in this build.
+    pub fn with_worker(&self, name: &str) -> Result<&'static str> {
+        if NodePackage::is_meant(name) {
+            let reason = "it has no worker: a package of npm runs as an MCP server";
+            return Err(AddonError::new(Code::Unsupported, reason)
+                .hint("`hermes mcp list` shows servers; what they print is in logs/mcp-stderr.log")
+                .of(&hermes_text::shown(name, 80)));
+        }
         let feature = Self::feature(name)?;
-        Ok(log::path_of(&self.settings.places.home, feature.name))
+        let refused = match (feature.addon(), shim::adapter(feature.name)) {
+            (Some(_), Some(_)) => return Ok(feature.name),
+            (Some(_), None) => no_worker(feature.name),
+            (None, _) => {
+                let reason = "it is not an add-on, and has no worker";
+                AddonError::new(Code::Unsupported, reason)
+            }
+        };
+        Err(refused.of(feature.name))
     }
 }

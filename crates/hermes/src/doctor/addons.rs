@@ -121,7 +121,11 @@ fn features(overview: &Overview, report: &mut Report) {
                 let text = format!("{name} could not be installed: {}", why.unwrap_or_default());
                 report.warning("addon", text).hint(again);
             }
-            State::Native | State::Absent | State::Blocked | State::Unsupported => {}
+            State::Native
+            | State::Planned
+            | State::Absent
+            | State::Blocked
+            | State::Unsupported => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::ui::{Table, human_size};
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// Include features that are not installed, and those that need no add-on
+    /// Include features that are not installed, need no add-on, or are not part of this version
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -87,7 +87,7 @@ fn cells(row: &AddonRow) -> Vec<String> {
         row.state.name().to_owned(),
         row.version.clone().unwrap_or_else(|| "-".to_owned()),
         size,
-        row.kind.to_owned(),
+        if row.kind == "none" { "-" } else { row.kind }.to_owned(),
         worker.to_owned(),
     ]
 }

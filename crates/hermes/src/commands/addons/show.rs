@@ -1,6 +1,6 @@
 //! `hermes addons show`.
 
-use hermes_addons::Details;
+use hermes_addons::{Details, State};
 use serde_json::json;
 
 use super::list::gate_json;
@@ -46,7 +46,11 @@ fn page(
     let mut page = Page::new(context.printer, LABEL_WIDTH);
     page.heading(&row.feature);
     page.row("State", row.state.name());
-    page.row("Packages", &row.specs.join(", "));
+    match row.state {
+        State::Native => page.row("Note", "part of Hermes: nothing has to be installed"),
+        State::Planned => page.row("Note", "not part of this version of Hermes"),
+        _ => page.row("Packages", &row.specs.join(", ")),
+    }
     if details.closure.is_empty() {
         return page.text;
     }
