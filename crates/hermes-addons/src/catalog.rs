@@ -48,6 +48,8 @@ pub struct PythonAddon {
     pub hidden: bool,
     /// Whether a call that a crash cut short may simply be made again.
     pub(crate) idempotent: bool,
+    /// Whether a gateway keeps its worker running, calls or none.
+    pub(crate) resident: bool,
 }
 
 const fn native(name: &'static str, specs: &'static [&'static str]) -> Feature {
@@ -89,6 +91,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 1,
             hidden: true,
             idempotent: false,
+            resident: true,
         },
     ),
     planned("image.fal", &["fal-client==0.13.1"]),
@@ -123,6 +126,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 131,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     planned(
@@ -174,6 +178,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 134,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     python(
@@ -187,6 +192,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 7,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     python(
@@ -204,6 +210,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 439,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     planned("stt.mistral", &["mistralai==2.4.8"]),
@@ -219,6 +226,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 58,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     planned("tool.acp", &["agent-client-protocol==0.9.0"]),
@@ -247,6 +255,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 21,
             hidden: false,
             idempotent: true,
+            resident: false,
         },
     ),
     planned("tts.mistral", &["mistralai==2.4.8"]),
@@ -261,6 +270,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 168,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
 ];

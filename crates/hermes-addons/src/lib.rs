@@ -42,4 +42,4 @@ pub use overview::{AddonRow, FailureRow, InterpreterRow, Overview, State, StoreR
 pub use removal::Removal;
 pub use settings::{AddonSettings, Places};
 pub use verification::{Verified, VerifyMode};
-pub use worker::{Invocation, WorkerHost, WorkerRow, WorkerState, Workers};
+pub use worker::{Invocation, Residents, WorkerHost, WorkerRow, WorkerState, Workers};

@@ -256,7 +256,7 @@ impl Addons {
 }
 
 /// An installed package of npm.
-fn package_row(feature: &str, store: &Store, index: &Index) -> Option<AddonRow> {
+pub(crate) fn package_row(feature: &str, store: &Store, index: &Index) -> Option<AddonRow> {
     let indexed = index.features.get(feature)?;
     let stored = StoredFeature::find(store, feature, index);
     let is_usable = stored.is_some() && indexed.interpreter.is_file();

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_addons::{AddonSettings, Addons, FirstUse, InstallConsent, Places, WorkerHost};
+use hermes_addons::{
+    AddonSettings, Addons, FirstUse, InstallConsent, Places, Residents, WorkerHost,
+};
 use hermes_config::Config;
 use hermes_policy::{Answer, ApprovalRequest, ApprovalSettings};
-use hermes_proc::{EnvPlan, SpawnClass};
+use hermes_proc::{EnvPlan, SpawnClass, Wake};
 use hermes_secret::{Redactor, SecretString};
 use hermes_tools::{AddonAccess, TextToSpeechTool};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::person::Person;
+use crate::person::{Nobody, Person};
 
 /// The add-ons of the profile in use. Reads nothing but settings.
 pub fn addons_of(context: &Context) -> Addons {
@@ -56,6 +58,26 @@ pub fn addon_access(
             environment: EnvPlan::build(&of_installs.environment().request(SpawnClass::Hermes)),
             consent: consent.clone(),
         }),
+    }
+}
+
+/// The resident add-ons of a gateway.
+#[derive(Debug, Default)]
+pub struct ResidentAddons(Residents);
+
+impl ResidentAddons {
+    /// Whether any is installed.
+    pub fn are_there(context: &Context) -> bool {
+        addons_of(context).has_residents()
+    }
+
+    /// Starts those that do not run, asks those that do whether they live, and waits until there is
+    /// something to do or `wake` is raised.
+    pub fn attend(&mut self, context: &Context, wake: &Wake) {
+        let nobody: Arc<dyn Person> = Arc::new(Nobody);
+        let access = addon_access(context, &Arc::new(context.redactor()), &nobody);
+        self.0
+            .attend(&access.workers, &access.addons, &*access.host, wake);
     }
 }
 

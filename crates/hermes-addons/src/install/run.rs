@@ -398,6 +398,7 @@ impl Attempt<'_> {
         };
         commit(self.store, stage, record, Some(interpreter))?;
         self.store.wipe_other_abis(&self.interpreter.abi)?;
+        self.addons.forget_crashes(self.feature.name);
         Ok(Installed {
             feature: self.feature.name.to_owned(),
             state: "installed",

@@ -74,8 +74,8 @@ pub(super) struct Start {
     pub(super) history: History,
     /// Keeps the environment while the worker runs.
     pub(super) lease: Option<SharedLock>,
-    /// Without a call for so long, the worker is ended.
-    pub(super) idle: Duration,
+    /// Without a call for so long, the worker is ended; `None` for one that stays.
+    pub(super) idle: Option<Duration>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -119,6 +119,11 @@ impl Worker {
     /// Whether it is there for calls.
     pub(super) fn is_alive(&self) -> bool {
         !self.shared.gone.is_raised() && !self.shared.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// Raised when it has ended.
+    pub(super) fn gone(&self) -> &Wake {
+        &self.shared.gone
     }
 
     /// Sends a request, whose answer comes to the returned place.
@@ -329,7 +334,7 @@ fn attend(
     child: &mut Child,
     reader: &mut Reader<'_>,
     log: &mut WorkerLog,
-    idle: Duration,
+    idle: Option<Duration>,
 ) -> Option<String> {
     let (mut output, mut errors) = (child.take_stdout(), child.take_stderr());
     let mut piece = vec![0; READ_PIECE];
@@ -370,7 +375,8 @@ fn attend(
         if has_ended && !out && !err {
             return None;
         }
-        if shared.is_idle(idle) && !shared.is_stopping.swap(true, Ordering::AcqRel) {
+        let is_idle = idle.is_some_and(|limit| shared.is_idle(limit));
+        if is_idle && !shared.is_stopping.swap(true, Ordering::AcqRel) {
             return None;
         }
     }

@@ -31,13 +31,60 @@ fn a_list_in_an_empty_home_starts_nothing_and_makes_nothing() {
 #[test]
 fn a_native_feature_needs_nothing() {
     let desk = Desk::new();
-    desk.addons(&["install", "search.exa"])
+    desk.addons(&["install", "provider.anthropic"])
         .succeeds()
-        .prints("✓ search.exa needs no add-on: nothing to install\n");
-    let json = desk.addons(&["install", "search.exa", "--json"]);
+        .prints("✓ provider.anthropic needs no add-on: nothing to install\n");
+    let json = desk.addons(&["install", "provider.anthropic", "--json"]);
     assert_eq!(json.succeeds().json()["installed"][0]["state"], "native");
+    assert_eq!(desk.state("provider.anthropic"), "native");
+    desk.addons(&["show", "provider.anthropic"])
+        .succeeds()
+        .prints_part("nothing has to be installed");
     assert_eq!(desk.installs(), 0);
     assert!(!desk.store().exists());
+}
+
+/// Ours is a part of what the chapter calls native; the rest must not claim to be there.
+#[test]
+fn what_this_version_does_not_do_says_so() {
+    let desk = Desk::new();
+    let list = desk.addons(&["list", "--all", "--json"]);
+    let rows = list.succeeds().json()["addons"].clone();
+    let native: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["state"] == "native")
+        .map(|row| row["feature"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        native,
+        ["provider.anthropic", "tool.dashboard", "tool.vision"]
+    );
+    for feature in ["search.exa", "tts.edge", "platform.telegram"] {
+        let row = desk.row(feature);
+        assert_eq!(
+            (&row["state"], &row["kind"]),
+            (&"planned".into(), &"none".into())
+        );
+        let refused = desk.addons(&["install", feature, "--json"]);
+        refused.exits(3);
+        assert_eq!(error_code(&refused), "unsupported");
+        desk.addons(&["install", feature]).refuses(
+            3,
+            &format!(
+                "Feature '{feature}' unavailable: it is not part of this version of Hermes, \
+                 natively or as an add-on"
+            ),
+        );
+        desk.addons(&["show", feature])
+            .succeeds()
+            .prints_part("not part of this version of Hermes");
+        desk.addons(&["install", feature, "--dry-run"])
+            .succeeds()
+            .prints(&format!("{feature}: nothing to install (planned)\n"));
+    }
+    assert_eq!(desk.installs(), 0);
 }
 
 // check 3
@@ -59,7 +106,7 @@ fn only_names_of_the_catalog_can_be_installed() {
     }
     desk.addons(&["install", "platform.teams"])
         .exits(3)
-        .says_part("does not support it yet");
+        .says_part("it is not part of this version of Hermes");
     assert_eq!(desk.installs(), 0);
     assert!(!desk.store().exists());
 }

@@ -110,6 +110,35 @@ fn what_is_in_use_stays_unless_forced() {
     assert_eq!(desk.state(FEATURE), "absent");
 }
 
+// check 14
+#[test]
+fn what_a_process_uses_outlives_a_change_of_the_interpreter_and_is_not_started_again() {
+    let desk = Desk::new();
+    desk.lock("skill.youtube", "0.7.1");
+    desk.install().succeeds();
+    let used = desk.current(FEATURE);
+    let lease = File::open(used.join(".lease")).unwrap();
+    lease.lock_shared().unwrap();
+    desk.python(13);
+    desk.addons(&["install", "skill.youtube"]).succeeds();
+    assert!(used.join("site/isodate/__init__.py").exists());
+    desk.addons(&["gc"])
+        .succeeds()
+        .prints("Nothing to remove\n");
+    // For whoever comes now it is not there.
+    assert_eq!(desk.state(FEATURE), "absent");
+    desk.addons(&["python", FEATURE, "-c", "pass"])
+        .exits(1)
+        .says_part("it is not installed");
+    lease.unlock().unwrap();
+    desk.addons(&["gc"])
+        .succeeds()
+        .prints_part("not in service any more");
+    assert!(!used.exists());
+    desk.install().succeeds();
+    assert_eq!(desk.state(FEATURE), "installed");
+}
+
 // check 30
 #[test]
 fn packages_of_the_python_runtime_are_counted_and_left_alone() {
