@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::node_package::NodePackage;
-use crate::overview::{AddonRow, package_row};
+use crate::overview::{AddonRow, State};
 use crate::store::{Index, Record, StoredFeature};
 
 /// A feature, whatever its state.
@@ -51,7 +51,10 @@ impl Addons {
         let store = self.existing_store().map_err(|error| error.of(&feature))?;
         let found = store.and_then(|store| {
             let (index, _) = Index::load(&store);
-            let row = package_row(&feature, &store, &index)?;
+            let row = self.package_row(&feature, Some(&store), &index);
+            if row.state == State::Absent {
+                return None;
+            }
             let stored = StoredFeature::find(&store, &feature, &index);
             let record = stored.and_then(|stored| Record::load(&store, &stored.generation).ok());
             Some((row, record))

@@ -1,5 +1,6 @@
 //! What there is, by looking at local files only: nothing is started and nothing is changed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -90,6 +91,8 @@ pub struct AddonRow {
     pub version: Option<String>,
     pub bytes: u64,
     pub generation: Option<String>,
+    /// Settings that name it.
+    pub needed_by: Vec<String>,
     /// `None` while it is not installed.
     pub worker: Option<WorkerRow>,
     pub failure: Option<FailureRow>,
@@ -105,7 +108,12 @@ pub struct FailureRow {
 }
 
 impl AddonRow {
-    /// Whether a person would expect it in a short list: something was done about it.
+    /// Whether a person would expect it in a short list: something was done about it, or is to be.
+    pub fn is_of_interest(&self) -> bool {
+        self.is_active() || !self.needed_by.is_empty()
+    }
+
+    /// Whether something was done about it.
     pub fn is_active(&self) -> bool {
         match self.state {
             State::Installing | State::Installed | State::Stale | State::Broken | State::Failed => {
@@ -145,11 +153,16 @@ impl Addons {
             .iter()
             .map(|feature| self.row_of(feature, store.as_ref(), &index, installing.as_deref()))
             .collect();
-        let packages = index
-            .features
-            .keys()
-            .filter(|name| NodePackage::is_meant(name));
-        addons.extend(packages.filter_map(|name| package_row(name, store.as_ref()?, &index)));
+        let installed = index.features.keys();
+        let packages: BTreeSet<&String> = installed
+            .chain(self.settings.needs.keys())
+            .filter(|name| NodePackage::is_meant(name))
+            .collect();
+        addons.extend(
+            packages
+                .into_iter()
+                .map(|name| self.package_row(name, store.as_ref(), &index)),
+        );
         let legacy = |store: &Store| {
             let names = store.legacy_names();
             names
@@ -243,6 +256,7 @@ impl Addons {
                 .collect(),
             version: stored.as_ref().map(|stored| stored.indexed.version.clone()),
             bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
+            needed_by: self.needed_by(feature.name),
             worker: stored.as_ref().map(|_| self.worker_row(feature.name)),
             generation: stored.map(|stored| stored.generation.name),
             failure: failure.map(|failure| FailureRow {
@@ -253,27 +267,41 @@ impl Addons {
             }),
         }
     }
-}
 
-/// An installed package of npm.
-pub(crate) fn package_row(feature: &str, store: &Store, index: &Index) -> Option<AddonRow> {
-    let indexed = index.features.get(feature)?;
-    let stored = StoredFeature::find(store, feature, index);
-    let is_usable = stored.is_some() && indexed.interpreter.is_file();
-    let name = feature.split_once(':').map_or(feature, |(_, name)| name);
-    Some(AddonRow {
-        feature: feature.to_owned(),
-        kind: "node",
-        state: if is_usable {
-            State::Installed
-        } else {
-            State::Broken
-        },
-        specs: vec![format!("{name}@{}", indexed.version)],
-        version: Some(indexed.version.clone()),
-        bytes: indexed.bytes,
-        generation: stored.map(|stored| stored.generation.name),
-        worker: None,
-        failure: None,
-    })
+    fn needed_by(&self, feature: &str) -> Vec<String> {
+        let settings = self.settings.needs.get(feature);
+        settings.cloned().unwrap_or_default()
+    }
+
+    /// A package of npm, installed or named by settings.
+    pub(crate) fn package_row(
+        &self,
+        feature: &str,
+        store: Option<&Store>,
+        index: &Index,
+    ) -> AddonRow {
+        let indexed = index.features.get(feature);
+        let stored = store.and_then(|store| StoredFeature::find(store, feature, index));
+        let name = feature.split_once(':').map_or(feature, |(_, name)| name);
+        let version = indexed.map(|indexed| indexed.version.clone());
+        AddonRow {
+            feature: feature.to_owned(),
+            kind: "node",
+            state: match (&stored, indexed) {
+                (Some(stored), _) if stored.indexed.interpreter.is_file() => State::Installed,
+                (_, Some(_)) => State::Broken,
+                (_, None) => State::Absent,
+            },
+            specs: version
+                .iter()
+                .map(|version| format!("{name}@{version}"))
+                .collect(),
+            version,
+            bytes: indexed.map_or(0, |indexed| indexed.bytes),
+            generation: stored.map(|stored| stored.generation.name),
+            needed_by: self.needed_by(feature),
+            worker: None,
+            failure: None,
+        }
+    }
 }

@@ -1,13 +1,16 @@
 //! What of the settings and of the environment concerns add-ons, resolved once.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_config::{Config, Environment, vars};
 use hermes_http::MalwareList;
+use serde_json::Value;
 
 use crate::gate::Gate;
+use crate::node_package::NodePackage;
 
 /// The directory of the store in a home; the reference's name.
 const STORE_NAME: &str = "lazy-packages";
@@ -121,6 +124,8 @@ pub struct AddonSettings {
     pub(crate) first_use_wait: Duration,
     /// How long a call does without an install after a failed one, at first.
     pub(crate) retry_after: Duration,
+    /// Add-ons that settings name, with the settings that do.
+    pub(crate) needs: BTreeMap<String, Vec<String>>,
     /// By which packages are refused that are known as malware.
     pub(crate) malware: MalwareList,
     /// Debug builds only: locks in place of those of the catalog.
@@ -189,6 +194,7 @@ impl AddonSettings {
             confirm: config.flag("addons.confirm"),
             first_use_wait: Duration::from_secs(first_use_wait),
             retry_after: Duration::from_secs(retry_after),
+            needs: needs(config),
             malware: MalwareList::resolve(config),
             test_locks: test_locks(env),
             places,
@@ -196,10 +202,35 @@ impl AddonSettings {
         }
     }
 
+    /// Whether the kernel is to confine workers.
+    pub fn confines_workers(&self) -> bool {
+        self.worker.sandbox
+    }
+
     /// Whether installing is allowed.
     pub fn gate(&self) -> Gate {
         self.gate
     }
+}
+
+/// The add-ons that settings name.
+fn needs(config: &Config) -> BTreeMap<String, Vec<String>> {
+    let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut note = |feature: String, setting: String| {
+        needs.entry(feature).or_default().push(setting);
+    };
+    let speech = config.get("tts.provider").and_then(Value::as_str);
+    if speech.is_some_and(|provider| provider.trim() == "espeak") {
+        note("tts.espeak".to_owned(), "tts.provider".to_owned());
+    }
+    let servers = config.get("mcp_servers").and_then(Value::as_object);
+    for (server, entry) in servers.into_iter().flatten() {
+        let addon = entry.get("addon").and_then(Value::as_str);
+        if let Some(package) = addon.and_then(|addon| NodePackage::parse(addon.trim()).ok()) {
+            note(package.feature(), format!("mcp_servers.{server}"));
+        }
+    }
+    needs
 }
 
 /// The target outside of the home; blank means none.

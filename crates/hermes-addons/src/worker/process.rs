@@ -46,6 +46,8 @@ struct Shared {
     gone: Wake,
     /// Whether its end is wanted.
     is_stopping: AtomicBool,
+    /// Whether it is ended because it does not work any more, which counts as a crash.
+    has_failed: AtomicBool,
 }
 
 /// The place of an answer.
@@ -100,6 +102,7 @@ impl Worker {
             stop: wake()?,
             gone: wake()?,
             is_stopping: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         });
         let (started, outcome) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&shared);
@@ -170,6 +173,12 @@ impl Worker {
             }
         }
         self.shared.gone.wait(GRACE * 3);
+    }
+
+    /// Kills one that does not work any more: its end counts as a crash.
+    pub(super) fn fail(&self, error: AddonError) {
+        self.shared.has_failed.store(true, Ordering::Release);
+        self.kill(error);
     }
 
     /// Kills it at once; whoever waits for an answer gets `error`.
@@ -293,8 +302,9 @@ fn conclude(
 ) {
     // Somebody asked it to end, in this process or with `hermes addons restart`.
     let was_asked = matches!(&status, Ok(status) if status.signed_code() == -SIGTERM);
-    let is_wanted =
-        shared.is_stopping.load(Ordering::Acquire) || was_asked && lock(&shared.waiting).is_empty();
+    let is_wanted = !shared.has_failed.load(Ordering::Acquire)
+        && (shared.is_stopping.load(Ordering::Acquire)
+            || was_asked && lock(&shared.waiting).is_empty());
     if is_wanted && fault.is_none() {
         if let Some(identity) = identity {
             history.ended(identity);

@@ -99,7 +99,7 @@ impl Residents {
         };
         if misses >= MISSES {
             let reason = format!("its worker did not answer {MISSES} times in a row");
-            worker.kill(AddonError::new(Code::AddonCrashed, reason).of(feature));
+            worker.fail(AddonError::new(Code::AddonCrashed, reason).of(feature));
             return;
         }
         self.kept.insert(feature, (worker, misses));

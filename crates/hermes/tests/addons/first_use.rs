@@ -135,7 +135,7 @@ fn with_confirm_nothing_is_installed_that_nobody_agreed_to() {
     asked.wait_for("hermes addons install tts.espeak");
     asked.wait_for("deny): ");
     asked.press("d\r");
-    asked.wait().prints_part("\"code\": \"declined\"");
+    asked.wait().prints_part("\"code\":\"declined\"");
     assert_eq!(speaker.desk.installs(), 0);
     assert_eq!(speaker.desk.state(SPEECH), "absent");
     let mut asked = speaker.call().start_at_terminal();

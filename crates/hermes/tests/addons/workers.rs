@@ -299,6 +299,7 @@ fn a_reinstall_gives_a_feature_that_crashed_too_often_another_chance() {
 fn packages_that_no_tool_uses_have_no_worker_to_call() {
     let bench = Bench::new("", PACKAGE);
     bench.desk.lock("skill.youtube", "0.7.2");
+    bench.desk.uv(": > \"$site/youtube_transcript_api.py\"");
     bench.addons(&["install", "skill.youtube"]).run().succeeds();
     let call = bench
         .addons(&["call", "skill.youtube", "scripts.run"])

@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let addons = addons(context)?;
     let overview = addons.overview();
-    let is_shown = |row: &&AddonRow| args.all || row.is_active() && !is_hidden(row);
+    let is_shown = |row: &&AddonRow| args.all || row.is_of_interest() && !is_hidden(row);
     let rows: Vec<&AddonRow> = overview.addons.iter().filter(is_shown).collect();
     if args.json {
         return context.json(&json!({

@@ -61,6 +61,9 @@ fn page(
         page.row("Size", &format!("about {} MB", details.size_mb));
     }
     page.row("Used for", &details.roles.join(", "));
+    if !row.needed_by.is_empty() {
+        page.row("Needed by", &row.needed_by.join(", "));
+    }
     for name in details.secrets {
         let state = if is_set(name) { "set" } else { "not set" };
         page.row("Works with", &format!("{name} ({state})"));
