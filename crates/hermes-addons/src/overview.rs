@@ -10,7 +10,7 @@ use crate::catalog::{FEATURES, Feature, Support};
 use crate::error::AddonError;
 use crate::node_package::NodePackage;
 use crate::store::{Index, Store, StoredFeature};
-use crate::worker::WorkerRow;
+use crate::worker::{WorkerRow, shim};
 
 /// What a feature is good for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -93,7 +93,7 @@ pub struct AddonRow {
     pub generation: Option<String>,
     /// Settings that name it.
     pub needed_by: Vec<String>,
-    /// `None` while it is not installed.
+    /// `None` while it is not installed, and for what has none.
     pub worker: Option<WorkerRow>,
     pub failure: Option<FailureRow>,
 }
@@ -257,7 +257,10 @@ impl Addons {
             version: stored.as_ref().map(|stored| stored.indexed.version.clone()),
             bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
             needed_by: self.needed_by(feature.name),
-            worker: stored.as_ref().map(|_| self.worker_row(feature.name)),
+            worker: stored
+                .as_ref()
+                .filter(|_| shim::adapter(feature.name).is_some())
+                .map(|_| self.worker_row(feature.name)),
             generation: stored.map(|stored| stored.generation.name),
             failure: failure.map(|failure| FailureRow {
                 code: failure.code.clone(),

@@ -161,7 +161,10 @@ impl Addons {
             begun,
         };
         let outcome = attempt.run();
-        if let Err(error) = &outcome {
+        // That somebody did not want to wait says nothing about the next time.
+        if let Err(error) = &outcome
+            && error.code != Code::Cancelled
+        {
             attempt.remember(error);
         }
         drop(lock);

@@ -438,6 +438,14 @@ fn a_dry_run_changes_nothing() {
         .succeeds()
         .prints("debug.selftest: would install 1 locked package, about 1 MB (absent now)\n");
     assert!(!desk.home.root().exists());
+    desk.install().succeeds();
+    desk.addons(&["install", FEATURE, "--dry-run"])
+        .succeeds()
+        .prints("debug.selftest: nothing to install (installed already)\n");
+    desk.addons(&["install", FEATURE, "--dry-run", "--force"])
+        .succeeds()
+        .prints("debug.selftest: would install 1 locked package, about 1 MB (installed now)\n");
+    assert_eq!(desk.installs(), 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed, NodePackage};
+use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed, NodePackage, State};
 use serde_json::json;
 
 use super::progress::install_with_progress;
@@ -150,6 +150,9 @@ fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> 
                     "{feature}: nothing to install ({})",
                     details.row.state.name()
                 ),
+                (..) if details.row.state == State::Installed && !args.force => {
+                    format!("{feature}: nothing to install (installed already)")
+                }
                 (_, Some((_, reason, _))) => format!("{feature}: would be refused, {reason}"),
                 (count, None) => format!(
                     "{feature}: would install {}, about {} MB ({} now)",
