@@ -497,6 +497,27 @@ fn without_a_fitting_python_the_reason_is_given_and_everything_else_works() {
     assert_eq!(desk.installs(), 0);
 }
 
+/// The hint of a machine without Python names `uv python install`.
+#[test]
+fn an_interpreter_that_uv_keeps_need_not_be_on_the_path() {
+    let desk = Desk::new();
+    let python = desk.home.outside("bin/python-of-the-test");
+    let script = fs::read_to_string(desk.home.outside("bin/uv")).unwrap();
+    let finds = format!(
+        "#!/bin/sh\n[ \"$1 $2\" = 'python find' ] && {{ echo \"$*\" > {asked}; echo {python}; exit 0; }}\n",
+        asked = desk.home.outside("asked").display(),
+        python = python.display()
+    );
+    let script = script.replacen("#!/bin/sh\n", &finds, 1);
+    desk.home.put_outside("bin/uv", script, 0o755);
+    let install = desk.call(&["install", FEATURE]);
+    install.env("HERMES_ADDON_PYTHON", "").run().succeeds();
+    let asked = fs::read_to_string(desk.home.outside("asked")).unwrap();
+    assert_eq!(asked, "python find --no-project >=3.11,<3.14\n");
+    let record = fs::read_to_string(desk.current(FEATURE).join("record.json")).unwrap();
+    assert!(record.contains(python.to_str().unwrap()), "{record}");
+}
+
 #[test]
 fn settings_out_of_range_are_put_right_aloud() {
     let desk = Desk::new();
