@@ -4,6 +4,7 @@
 mod account;
 mod install;
 mod launch;
+mod npm;
 
 pub use launch::NodeLaunch;
 
