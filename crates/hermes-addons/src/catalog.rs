@@ -1,7 +1,8 @@
 //! The features of this build, compiled in: nothing outside of this table can name a package.
 //!
 //! Every requirement is checked by the compiler, every lock by a test. A feature that needs no package
-//! keeps its name here, so that who asks for it learns that there is nothing to install.
+//! keeps its name here, so that who asks for it learns that there is nothing to install; so does one that
+//! this version cannot do, and says so.
 
 use crate::closure::Closure;
 use crate::spec::is_pinned;
@@ -25,7 +26,7 @@ pub struct Feature {
 pub enum Support {
     /// By the program itself.
     Native,
-    /// Not yet.
+    /// Not by this version: neither by the program nor by packages.
     Planned,
     /// By packages in an environment of their own.
     Python(PythonAddon),
@@ -37,7 +38,7 @@ pub struct PythonAddon {
     lock: &'static str,
     /// Imported once before an environment goes into service.
     pub(crate) modules: &'static [&'static str],
-    /// What it is for.
+    /// What it does: `scripts` for a user's own, until something of Hermes uses it.
     pub roles: &'static [&'static str],
     /// Settings of the user that it works with.
     pub secrets: &'static [&'static str],
@@ -47,6 +48,8 @@ pub struct PythonAddon {
     pub hidden: bool,
     /// Whether a call that a crash cut short may simply be made again.
     pub(crate) idempotent: bool,
+    /// Whether a gateway keeps its worker running, calls or none.
+    pub(crate) resident: bool,
 }
 
 const fn native(name: &'static str, specs: &'static [&'static str]) -> Feature {
@@ -88,13 +91,14 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 1,
             hidden: true,
             idempotent: false,
+            resident: true,
         },
     ),
-    native("image.fal", &["fal-client==0.13.1"]),
-    native("memory.hindsight", &["hindsight-client==0.6.1"]),
-    native("memory.honcho", &["honcho-ai==2.2.0"]),
-    native("memory.mem0", &["mem0ai==2.0.10"]),
-    native("memory.supermemory", &["supermemory==3.50.0"]),
+    planned("image.fal", &["fal-client==0.13.1"]),
+    planned("memory.hindsight", &["hindsight-client==0.6.1"]),
+    planned("memory.honcho", &["honcho-ai==2.2.0"]),
+    planned("memory.mem0", &["mem0ai==2.0.10"]),
+    planned("memory.supermemory", &["supermemory==3.50.0"]),
     planned(
         "platform.dingtalk",
         &[
@@ -103,7 +107,7 @@ pub const FEATURES: &[Feature] = &[
             "qrcode==7.4.2",
         ],
     ),
-    native(
+    planned(
         "platform.discord",
         &[
             "discord.py[voice]==2.7.1",
@@ -117,14 +121,15 @@ pub const FEATURES: &[Feature] = &[
         PythonAddon {
             lock: include_str!("../locks/platform.feishu.txt"),
             modules: &["lark_oapi", "qrcode"],
-            roles: &["platform"],
+            roles: &["scripts"],
             secrets: &[],
             size_mb: 131,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
-    native(
+    planned(
         "platform.matrix",
         &[
             "mautrix[encryption]==0.21.0",
@@ -134,7 +139,7 @@ pub const FEATURES: &[Feature] = &[
             "aiohttp==3.14.1",
         ],
     ),
-    native(
+    planned(
         "platform.slack",
         &["slack-bolt==1.29.0", "slack-sdk==3.43.0", "aiohttp==3.14.1"],
     ),
@@ -142,18 +147,18 @@ pub const FEATURES: &[Feature] = &[
         "platform.teams",
         &["microsoft-teams-apps==2.0.13.4", "aiohttp==3.14.1"],
     ),
-    native(
+    planned(
         "platform.telegram",
         &["python-telegram-bot[webhooks]==22.6"],
     ),
-    native("platform.wecom_callback", &["defusedxml==0.7.1"]),
+    planned("platform.wecom_callback", &["defusedxml==0.7.1"]),
     native("provider.anthropic", &["anthropic==0.87.0"]),
-    native("provider.azure_identity", &["azure-identity==1.25.3"]),
-    native("provider.bedrock", &["boto3==1.42.89"]),
-    native("provider.vertex", &["google-auth==2.55.1"]),
-    native("search.exa", &["exa-py==2.10.2"]),
-    native("search.firecrawl", &["firecrawl-py==4.17.0"]),
-    native("search.parallel", &["parallel-web==0.4.2"]),
+    planned("provider.azure_identity", &["azure-identity==1.25.3"]),
+    planned("provider.bedrock", &["boto3==1.42.89"]),
+    planned("provider.vertex", &["google-auth==2.55.1"]),
+    planned("search.exa", &["exa-py==2.10.2"]),
+    planned("search.firecrawl", &["firecrawl-py==4.17.0"]),
+    planned("search.parallel", &["parallel-web==0.4.2"]),
     python(
         "skill.google_workspace",
         &[
@@ -173,6 +178,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 134,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     python(
@@ -186,6 +192,7 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 7,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
     python(
@@ -198,14 +205,15 @@ pub const FEATURES: &[Feature] = &[
         PythonAddon {
             lock: include_str!("../locks/stt.faster_whisper.txt"),
             modules: &["faster_whisper"],
-            roles: &["stt"],
+            roles: &["scripts"],
             secrets: &[],
             size_mb: 439,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
-    native("stt.mistral", &["mistralai==2.4.8"]),
+    planned("stt.mistral", &["mistralai==2.4.8"]),
     planned("terminal.daytona", &["daytona==0.155.0"]),
     python(
         "terminal.modal",
@@ -213,15 +221,16 @@ pub const FEATURES: &[Feature] = &[
         PythonAddon {
             lock: include_str!("../locks/terminal.modal.txt"),
             modules: &["modal"],
-            roles: &["terminal"],
+            roles: &["scripts"],
             secrets: &["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"],
             size_mb: 58,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
-    native("tool.acp", &["agent-client-protocol==0.9.0"]),
-    native("tool.computer_use", &["mcp==1.26.0", "starlette==1.0.1"]),
+    planned("tool.acp", &["agent-client-protocol==0.9.0"]),
+    planned("tool.computer_use", &["mcp==1.26.0", "starlette==1.0.1"]),
     native(
         "tool.dashboard",
         &[
@@ -231,10 +240,10 @@ pub const FEATURES: &[Feature] = &[
             "python-multipart==0.0.27",
         ],
     ),
-    native("tool.trace_upload", &["huggingface-hub==1.2.3"]),
+    planned("tool.trace_upload", &["huggingface-hub==1.2.3"]),
     native("tool.vision", &["Pillow==12.2.0"]),
-    native("tts.edge", &["edge-tts==7.2.7"]),
-    native("tts.elevenlabs", &["elevenlabs==1.59.0"]),
+    planned("tts.edge", &["edge-tts==7.2.7"]),
+    planned("tts.elevenlabs", &["elevenlabs==1.59.0"]),
     python(
         "tts.espeak",
         &["espeakng-loader==0.2.4"],
@@ -246,20 +255,22 @@ pub const FEATURES: &[Feature] = &[
             size_mb: 21,
             hidden: false,
             idempotent: true,
+            resident: false,
         },
     ),
-    native("tts.mistral", &["mistralai==2.4.8"]),
+    planned("tts.mistral", &["mistralai==2.4.8"]),
     python(
         "tts.piper",
         &["piper-tts==1.3.0"],
         PythonAddon {
             lock: include_str!("../locks/tts.piper.txt"),
             modules: &["piper"],
-            roles: &["tts"],
+            roles: &["scripts"],
             secrets: &[],
             size_mb: 168,
             hidden: false,
             idempotent: false,
+            resident: false,
         },
     ),
 ];
@@ -333,6 +344,26 @@ mod tests {
                 "sha256:28009937d8031054830160fce6d409ed342816b543597cece116d966c6d99e15"
             )
         );
+    }
+
+    /// A role that no worker has an operation for would promise what nothing keeps.
+    #[test]
+    fn every_role_but_scripts_has_a_worker() {
+        for feature in FEATURES {
+            let Some(addon) = feature.addon() else {
+                continue;
+            };
+            assert!(!addon.roles.is_empty(), "{}", feature.name);
+            let adapter = crate::worker::shim::adapter(feature.name);
+            for role in addon.roles.iter().filter(|role| **role != "scripts") {
+                let operation = format!("\"{role}.");
+                assert!(
+                    adapter.is_some_and(|(_, code)| code.contains(&operation)),
+                    "{} as {role}",
+                    feature.name
+                );
+            }
+        }
     }
 
     #[test]

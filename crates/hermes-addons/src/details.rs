@@ -3,8 +3,10 @@
 use serde::Serialize;
 
 use crate::addons::Addons;
-use crate::error::Result;
-use crate::overview::AddonRow;
+use crate::error::{AddonError, Code, Result};
+use crate::node_package::NodePackage;
+use crate::overview::{AddonRow, State};
+use crate::store::{Index, Record, StoredFeature};
 
 /// A feature, whatever its state.
 #[derive(Debug, Clone, Serialize)]
@@ -22,6 +24,9 @@ pub struct Details {
 impl Addons {
     /// Looks at one feature.
     pub fn details(&self, name: &str) -> Result<Details> {
+        if NodePackage::is_meant(name) {
+            return self.package_details(name);
+        }
         let feature = Self::feature(name)?;
         let mut closure = Vec::new();
         if let Some(addon) = feature.addon() {
@@ -36,6 +41,41 @@ impl Addons {
             size_mb: addon.map_or(0, |addon| addon.size_mb),
             roles: addon.map_or(&[], |addon| addon.roles),
             secrets: addon.map_or(&[], |addon| addon.secrets),
+        })
+    }
+
+    /// Looks at an installed package of npm.
+    fn package_details(&self, name: &str) -> Result<Details> {
+        let package = NodePackage::parse(name)?;
+        let feature = package.feature();
+        let store = self.existing_store().map_err(|error| error.of(&feature))?;
+        let found = store.and_then(|store| {
+            let (index, _) = Index::load(&store);
+            let row = self.package_row(&feature, Some(&store), &index);
+            if row.state == State::Absent {
+                return None;
+            }
+            let stored = StoredFeature::find(&store, &feature, &index);
+            let record = stored.and_then(|stored| Record::load(&store, &stored.generation).ok());
+            Some((row, record))
+        });
+        let Some((row, record)) = found else {
+            let error = AddonError::new(Code::NotInstalled, "it is not installed");
+            return Err(error
+                .hint(format!(
+                    "name a version: hermes addons install {feature}@<version>"
+                ))
+                .of(&feature));
+        };
+        let packages = record.into_iter().flat_map(|record| record.packages);
+        Ok(Details {
+            closure: packages
+                .map(|one| format!("{}@{}", one.name, one.version))
+                .collect(),
+            size_mb: row.bytes >> 20,
+            roles: &["mcp"],
+            secrets: &[],
+            row,
         })
     }
 }

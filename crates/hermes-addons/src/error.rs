@@ -23,6 +23,10 @@ pub enum Code {
     IndexError,
     HashMismatch,
     NoWheel,
+    /// The package is known to do harm.
+    Malware,
+    /// Nobody agreed to the install, or nobody could be asked.
+    Declined,
     ProbeFailed,
     InstallerFailed,
     Timeout,
@@ -88,6 +92,8 @@ impl Code {
             | Self::IndexError
             | Self::HashMismatch
             | Self::NoWheel
+            | Self::Malware
+            | Self::Declined
             | Self::ProbeFailed
             | Self::InstallerFailed
             | Self::Timeout

@@ -4,12 +4,14 @@
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::{Child, ChildSpec, EnvPlan, Group, Streams, Wake, first_readable};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::addons::{Addons, holder};
+use crate::catalog::Feature;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
 use crate::store::{Failure, Index};
@@ -22,6 +24,14 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_hours(6);
 pub struct FirstUse {
     pub program: PathBuf,
     pub environment: EnvPlan,
+    /// Who is asked before anything is installed, where the settings say that somebody is.
+    pub consent: Option<Arc<dyn InstallConsent>>,
+}
+
+/// A person who agrees to an install, or does not.
+pub trait InstallConsent: Send + Sync {
+    /// Whether a feature of about so many megabytes may be installed.
+    fn agrees(&self, feature: &str, megabytes: u64) -> bool;
 }
 
 impl Addons {
@@ -45,11 +55,17 @@ impl Addons {
                 _ => return Err(error),
             },
         }
-        self.install_first(feature.name, first_use, interrupt)
+        self.install_first(feature, first_use, interrupt)
             .map_err(|error| error.of(feature.name))
     }
 
-    fn install_first(&self, name: &str, first_use: &FirstUse, interrupt: &Wake) -> Result<()> {
+    fn install_first(
+        &self,
+        feature: &Feature,
+        first_use: &FirstUse,
+        interrupt: &Wake,
+    ) -> Result<()> {
+        let name = feature.name;
         if let Some((code, reason, hint)) = self.settings.gate.refusal() {
             return Err(AddonError::new(code, reason).hint(hint));
         }
@@ -62,6 +78,9 @@ impl Addons {
             return Err(cooling_down(name, failure, until));
         }
         Interpreter::find(&self.settings, None)?;
+        if self.settings.confirm {
+            ask_first(feature, first_use)?;
+        }
         let words = ["addons", "install", name, "--json"].map(OsString::from);
         let spec = ChildSpec {
             cwd: Some(PathBuf::from("/")),
@@ -127,6 +146,18 @@ impl Addons {
         let until = at.checked_add(pause).ok()?;
         (Timestamp::now() < until).then_some(until)
     }
+}
+
+/// Refuses an install that nobody agrees to.
+fn ask_first(feature: &Feature, first_use: &FirstUse) -> Result<()> {
+    let megabytes = feature.addon().map_or(0, |addon| addon.size_mb);
+    let reason = match &first_use.consent {
+        Some(consent) if consent.agrees(feature.name, megabytes) => return Ok(()),
+        Some(_) => "its installation was not agreed to (addons.confirm is on)",
+        None => "addons.confirm is on, and nobody can be asked here",
+    };
+    Err(AddonError::new(Code::Declined, reason)
+        .hint(format!("run: hermes addons install {}", feature.name)))
 }
 
 /// Whether a process ends before the time is over or somebody interrupts the wait.

@@ -129,17 +129,39 @@ impl Interpreter {
     }
 }
 
-/// The one that was named, alone; else those of the usual names on the path.
+/// The one that was named, alone; else the one that uv keeps, which need not be on the path, then those
+/// of the usual names on the path.
 fn candidates(settings: &AddonSettings, named: Option<&Path>) -> Vec<PathBuf> {
     if let Some(named) = named.or(settings.python.as_deref()) {
         return vec![named.to_owned()];
     }
-    let mut found: Vec<PathBuf> = Vec::new();
+    let mut found: Vec<PathBuf> = of_uv(settings).into_iter().collect();
     for name in ["python3.13", "python3.12", "python3.11", "python3"] {
         let path = find_on_path(name.as_ref(), Some(&settings.search_path));
         found.extend(path.filter(|path| path.is_absolute() && !found.contains(path)));
     }
     found
+}
+
+/// The interpreter that uv would use. It downloads none, and looks into no project.
+fn of_uv(settings: &AddonSettings) -> Option<PathBuf> {
+    let uv = find_on_path("uv".as_ref(), Some(&settings.search_path))?;
+    let env = EnvPlan::empty(SpawnClass::Helper)
+        .with("PATH", settings.search_path.clone())
+        .with("HOME", settings.places.user_home.clone())
+        .with("UV_PYTHON_DOWNLOADS", "never")
+        .with("UV_NO_CONFIG", "1");
+    let ((_, oldest), (_, newest)) = (OLDEST_PYTHON, NEWEST_PYTHON);
+    let range = format!(">=3.{oldest},<3.{}", newest + 1);
+    let spec = ChildSpec {
+        cwd: Some(PathBuf::from("/")),
+        ends_with_thread: true,
+        ..ChildSpec::new(uv, ["python", "find", "--no-project", &range], env)
+    };
+    let answer = spec.run_captured(PROBE_TIMEOUT, MAX_ANSWER).ok()?;
+    let path = String::from_utf8(answer.stdout).ok()?;
+    let path = PathBuf::from(path.trim());
+    (answer.status.success() && path.is_absolute()).then_some(path)
 }
 
 /// The directory of a program, then those of the system.

@@ -30,7 +30,7 @@ pub use addons::Addons;
 pub use catalog::{FEATURES, Feature, PythonAddon, Support};
 pub use details::Details;
 pub use error::{AddonError, Code, Fault, InstallerReport, Result};
-pub use first_use::FirstUse;
+pub use first_use::{FirstUse, InstallConsent};
 pub use gate::Gate;
 pub use gc::{Collected, Removed};
 pub use install::{InstallObserver, InstallRequest, InstallStep, Installed};
@@ -42,4 +42,4 @@ pub use overview::{AddonRow, FailureRow, InterpreterRow, Overview, State, StoreR
 pub use removal::Removal;
 pub use settings::{AddonSettings, Places};
 pub use verification::{Verified, VerifyMode};
-pub use worker::{Invocation, WorkerHost, WorkerRow, WorkerState, Workers};
+pub use worker::{Invocation, Residents, WorkerHost, WorkerRow, WorkerState, Workers};

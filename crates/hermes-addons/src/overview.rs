@@ -1,5 +1,6 @@
 //! What there is, by looking at local files only: nothing is started and nothing is changed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use crate::catalog::{FEATURES, Feature, Support};
 use crate::error::AddonError;
 use crate::node_package::NodePackage;
 use crate::store::{Index, Store, StoredFeature};
-use crate::worker::WorkerRow;
+use crate::worker::{WorkerRow, shim};
 
 /// What a feature is good for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -17,6 +18,8 @@ use crate::worker::WorkerRow;
 pub enum State {
     /// Part of the program.
     Native,
+    /// Not part of this version, in any form.
+    Planned,
     Absent,
     Installing,
     Installed,
@@ -36,6 +39,7 @@ impl State {
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
+            Self::Planned => "planned",
             Self::Absent => "absent",
             Self::Installing => "installing",
             Self::Installed => "installed",
@@ -87,7 +91,9 @@ pub struct AddonRow {
     pub version: Option<String>,
     pub bytes: u64,
     pub generation: Option<String>,
-    /// `None` while it is not installed.
+    /// Settings that name it.
+    pub needed_by: Vec<String>,
+    /// `None` while it is not installed, and for what has none.
     pub worker: Option<WorkerRow>,
     pub failure: Option<FailureRow>,
 }
@@ -102,13 +108,22 @@ pub struct FailureRow {
 }
 
 impl AddonRow {
-    /// Whether a person would expect it in a short list: something was done about it.
+    /// Whether a person would expect it in a short list: something was done about it, or is to be.
+    pub fn is_of_interest(&self) -> bool {
+        self.is_active() || !self.needed_by.is_empty()
+    }
+
+    /// Whether something was done about it.
     pub fn is_active(&self) -> bool {
         match self.state {
             State::Installing | State::Installed | State::Stale | State::Broken | State::Failed => {
                 true
             }
-            State::Native | State::Absent | State::Blocked | State::Unsupported => false,
+            State::Native
+            | State::Planned
+            | State::Absent
+            | State::Blocked
+            | State::Unsupported => false,
         }
     }
 }
@@ -138,11 +153,16 @@ impl Addons {
             .iter()
             .map(|feature| self.row_of(feature, store.as_ref(), &index, installing.as_deref()))
             .collect();
-        let packages = index
-            .features
-            .keys()
-            .filter(|name| NodePackage::is_meant(name));
-        addons.extend(packages.filter_map(|name| package_row(name, store.as_ref()?, &index)));
+        let installed = index.features.keys();
+        let packages: BTreeSet<&String> = installed
+            .chain(self.settings.needs.keys())
+            .filter(|name| NodePackage::is_meant(name))
+            .collect();
+        addons.extend(
+            packages
+                .into_iter()
+                .map(|name| self.package_row(name, store.as_ref(), &index)),
+        );
         let legacy = |store: &Store| {
             let names = store.legacy_names();
             names
@@ -169,6 +189,26 @@ impl Addons {
         }
     }
 
+    /// The features of the catalog that are or were in service and have not been removed, with what
+    /// there is of each. Those of another interpreter are among them.
+    pub fn active(&self) -> Vec<(String, State)> {
+        let Ok(Some(store)) = self.existing_store() else {
+            return Vec::new();
+        };
+        let (index, _) = Index::load(&store);
+        let was_activated = |feature: &&Feature| {
+            let entry = index.features.get(feature.name);
+            entry.is_some_and(|entry| entry.activated_at.is_some()) && feature.addon().is_some()
+        };
+        let active = FEATURES.iter().filter(was_activated);
+        active
+            .map(|feature| {
+                let row = self.row_of(feature, Some(&store), &index, None);
+                (row.feature, row.state)
+            })
+            .collect()
+    }
+
     fn row_of(
         &self,
         feature: &'static Feature,
@@ -181,7 +221,7 @@ impl Addons {
         let failure = entry.and_then(|entry| entry.failure.as_ref());
         let state = match &feature.support {
             Support::Native => State::Native,
-            Support::Planned => State::Unsupported,
+            Support::Planned => State::Planned,
             Support::Python(_) if installing == Some(feature.name) => State::Installing,
             Support::Python(addon) => match &stored {
                 Some(stored) if !stored.indexed.interpreter.is_file() => State::Broken,
@@ -204,7 +244,8 @@ impl Addons {
         AddonRow {
             feature: feature.name.to_owned(),
             kind: match feature.support {
-                Support::Native | Support::Planned => "native",
+                Support::Native => "native",
+                Support::Planned => "none",
                 Support::Python(_) => "python",
             },
             state,
@@ -215,7 +256,11 @@ impl Addons {
                 .collect(),
             version: stored.as_ref().map(|stored| stored.indexed.version.clone()),
             bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
-            worker: stored.as_ref().map(|_| self.worker_row(feature.name)),
+            needed_by: self.needed_by(feature.name),
+            worker: stored
+                .as_ref()
+                .filter(|_| shim::adapter(feature.name).is_some())
+                .map(|_| self.worker_row(feature.name)),
             generation: stored.map(|stored| stored.generation.name),
             failure: failure.map(|failure| FailureRow {
                 code: failure.code.clone(),
@@ -225,27 +270,41 @@ impl Addons {
             }),
         }
     }
-}
 
-/// An installed package of npm.
-fn package_row(feature: &str, store: &Store, index: &Index) -> Option<AddonRow> {
-    let indexed = index.features.get(feature)?;
-    let stored = StoredFeature::find(store, feature, index);
-    let is_usable = stored.is_some() && indexed.interpreter.is_file();
-    let name = feature.split_once(':').map_or(feature, |(_, name)| name);
-    Some(AddonRow {
-        feature: feature.to_owned(),
-        kind: "node",
-        state: if is_usable {
-            State::Installed
-        } else {
-            State::Broken
-        },
-        specs: vec![format!("{name}@{}", indexed.version)],
-        version: Some(indexed.version.clone()),
-        bytes: indexed.bytes,
-        generation: stored.map(|stored| stored.generation.name),
-        worker: None,
-        failure: None,
-    })
+    fn needed_by(&self, feature: &str) -> Vec<String> {
+        let settings = self.settings.needs.get(feature);
+        settings.cloned().unwrap_or_default()
+    }
+
+    /// A package of npm, installed or named by settings.
+    pub(crate) fn package_row(
+        &self,
+        feature: &str,
+        store: Option<&Store>,
+        index: &Index,
+    ) -> AddonRow {
+        let indexed = index.features.get(feature);
+        let stored = store.and_then(|store| StoredFeature::find(store, feature, index));
+        let name = feature.split_once(':').map_or(feature, |(_, name)| name);
+        let version = indexed.map(|indexed| indexed.version.clone());
+        AddonRow {
+            feature: feature.to_owned(),
+            kind: "node",
+            state: match (&stored, indexed) {
+                (Some(stored), _) if stored.indexed.interpreter.is_file() => State::Installed,
+                (_, Some(_)) => State::Broken,
+                (_, None) => State::Absent,
+            },
+            specs: version
+                .iter()
+                .map(|version| format!("{name}@{version}"))
+                .collect(),
+            version,
+            bytes: indexed.map_or(0, |indexed| indexed.bytes),
+            generation: stored.map(|stored| stored.generation.name),
+            needed_by: self.needed_by(feature),
+            worker: None,
+            failure: None,
+        }
+    }
 }

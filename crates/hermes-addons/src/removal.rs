@@ -16,7 +16,8 @@ pub struct Removal {
 }
 
 impl Addons {
-    /// Removes all environments of a feature, unless a process uses one.
+    /// Removes all environments of a feature, unless a process uses one. With `force` its workers are
+    /// ended, and what other processes use goes all the same.
     pub fn remove(&self, name: &str, force: bool) -> Result<Removal> {
         let feature = Self::installable(name)?;
         let name = feature.as_str();
@@ -33,13 +34,18 @@ impl Addons {
         {
             return Ok(nothing);
         }
+        if force {
+            self.end_workers(name);
+        }
         let _lock = self.lock(&store, name, None, |_| {}).map_err(of_feature)?;
         store.create_parts().map_err(of_feature)?;
         let generations = store.generations(name);
         if !force && generations.iter().any(|one| one.is_in_use(&store)) {
             let error = AddonError::new(Code::InUse, "a process uses it now");
             return Err(error
-                .hint("end that process first, or remove it all the same with --force")
+                .hint(format!(
+                    "end that process first, or have its workers ended: hermes addons remove {name} --force"
+                ))
                 .of(name));
         }
         let (mut index, state) = Index::load(&store);

@@ -1,12 +1,16 @@
 //! What of the settings and of the environment concerns add-ons, resolved once.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_config::{Config, Environment, vars};
+use hermes_http::MalwareList;
+use serde_json::Value;
 
 use crate::gate::Gate;
+use crate::node_package::NodePackage;
 
 /// The directory of the store in a home; the reference's name.
 const STORE_NAME: &str = "lazy-packages";
@@ -27,9 +31,9 @@ const RESTARTS: (i64, i64, i64) = (1, 5, 100);
 const WAIT_SECONDS: (i64, i64, i64) = (0, 45, 300);
 const RETRY_SECONDS: (i64, i64, i64) = (0, 600, 86_400);
 
-/// Variables of the machine's account by which its programs reach the network and its package index.
-/// Nothing else of the environment reaches an installer.
-const OF_ACCOUNT: [&str; 16] = [
+/// Variables of the machine's account by which its programs reach the network. Installers and workers
+/// get them.
+const NETWORK: [&str; 11] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -41,12 +45,24 @@ const OF_ACCOUNT: [&str; 16] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "REQUESTS_CA_BUNDLE",
+];
+
+/// Variables by which the account's installers find their package index. Nothing else of the
+/// environment reaches an installer.
+const PACKAGE_INDEX: [&str; 5] = [
     "NODE_EXTRA_CA_CERTS",
     "PIP_INDEX_URL",
     "PIP_CONFIG_FILE",
     "UV_DEFAULT_INDEX",
     "UV_INDEX_URL",
 ];
+
+/// Variables that name npm's registry and the account's own settings of npm.
+const NPM_REGISTRY: [&str; 2] = ["npm_config_registry", "NPM_CONFIG_REGISTRY"];
+const NPM_SETTINGS: [&str; 2] = ["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"];
+
+/// Variables with their values, as processes get them.
+pub(crate) type Variables = Vec<(OsString, OsString)>;
 
 /// Where a process of Hermes is at home.
 #[derive(Debug, Clone)]
@@ -57,6 +73,14 @@ pub struct Places {
     pub user_home: PathBuf,
     /// The directory of this program.
     pub program_directory: Option<PathBuf>,
+}
+
+/// What the variables of the machine's account say of npm.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NpmAccount {
+    pub(crate) registry: Option<String>,
+    /// The file of the account's settings, where it is not `~/.npmrc`.
+    pub(crate) settings: Option<PathBuf>,
 }
 
 /// How workers are run.
@@ -86,14 +110,24 @@ pub struct AddonSettings {
     /// Whether a package manager owns the installation.
     pub(crate) is_managed: bool,
     pub(crate) search_path: OsString,
-    pub(crate) of_account: Vec<(OsString, OsString)>,
+    /// What the account's programs reach the network by, and its installers their index.
+    pub(crate) network: Variables,
+    pub(crate) package_index: Variables,
+    /// Where the account's npm finds its registry, if variables say so.
+    pub(crate) npm: NpmAccount,
     /// The time zone of the machine's account.
     pub(crate) zone: Option<OsString>,
     pub(crate) worker: WorkerSettings,
+    /// Whether a person is asked before a call installs something.
+    pub(crate) confirm: bool,
     /// How long a call waits for an install that it needs.
     pub(crate) first_use_wait: Duration,
     /// How long a call does without an install after a failed one, at first.
     pub(crate) retry_after: Duration,
+    /// Add-ons that settings name, with the settings that do.
+    pub(crate) needs: BTreeMap<String, Vec<String>>,
+    /// By which packages are refused that are known as malware.
+    pub(crate) malware: MalwareList,
     /// Debug builds only: locks in place of those of the catalog.
     pub(crate) test_locks: Option<PathBuf>,
     /// What of the settings was put right, for people.
@@ -133,10 +167,17 @@ impl AddonSettings {
         let retry_after = within("addons.retry_after_seconds", RETRY_SECONDS);
         let target = target(env);
         let python = config.text("addons.python").trim();
-        let of_account = OF_ACCOUNT.iter().filter_map(|name| {
-            let value = env.lookup(name).filter(|value| !value.is_empty())?;
-            Some((OsString::from(name), OsString::from(value)))
-        });
+        let given = |name: &&str| env.lookup(name).filter(|value| !value.is_empty());
+        let variables = |names: &[&str]| -> Variables {
+            let found = names.iter().filter_map(|name| Some((*name, given(name)?)));
+            found
+                .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+                .collect()
+        };
+        let npm = NpmAccount {
+            registry: NPM_REGISTRY.iter().find_map(given).map(str::to_owned),
+            settings: NPM_SETTINGS.iter().find_map(given).map(PathBuf::from),
+        };
         Self {
             gate: Gate::resolve(config, env, target.is_some()),
             store: target.unwrap_or_else(|| places.home.join(STORE_NAME)),
@@ -145,21 +186,51 @@ impl AddonSettings {
             max_store_bytes: megabytes << 20,
             is_managed: env.is_set(&vars::HERMES_MANAGED),
             search_path: env.os(&vars::PATH).map(OsStr::to_owned).unwrap_or_default(),
-            of_account: of_account.collect(),
+            network: variables(&NETWORK),
+            package_index: variables(&PACKAGE_INDEX),
+            npm,
             zone: env.lookup("TZ").map(OsString::from),
             worker,
+            confirm: config.flag("addons.confirm"),
             first_use_wait: Duration::from_secs(first_use_wait),
             retry_after: Duration::from_secs(retry_after),
+            needs: needs(config),
+            malware: MalwareList::resolve(config),
             test_locks: test_locks(env),
             places,
             warnings,
         }
     }
 
+    /// Whether the kernel is to confine workers.
+    pub fn confines_workers(&self) -> bool {
+        self.worker.sandbox
+    }
+
     /// Whether installing is allowed.
     pub fn gate(&self) -> Gate {
         self.gate
     }
+}
+
+/// The add-ons that settings name.
+fn needs(config: &Config) -> BTreeMap<String, Vec<String>> {
+    let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut note = |feature: String, setting: String| {
+        needs.entry(feature).or_default().push(setting);
+    };
+    let speech = config.get("tts.provider").and_then(Value::as_str);
+    if speech.is_some_and(|provider| provider.trim() == "espeak") {
+        note("tts.espeak".to_owned(), "tts.provider".to_owned());
+    }
+    let servers = config.get("mcp_servers").and_then(Value::as_object);
+    for (server, entry) in servers.into_iter().flatten() {
+        let addon = entry.get("addon").and_then(Value::as_str);
+        if let Some(package) = addon.and_then(|addon| NodePackage::parse(addon.trim()).ok()) {
+            note(package.feature(), format!("mcp_servers.{server}"));
+        }
+    }
+    needs
 }
 
 /// The target outside of the home; blank means none.

@@ -309,6 +309,9 @@ vars! {
     HERMES_DISABLE_LAZY_INSTALLS;
     /// Directory of installed add-ons instead of `lazy-packages` in the home; absolute.
     HERMES_LAZY_INSTALL_TARGET;
+    /// Where packages of npm and PyPI are looked up that are started as MCP servers, instead of OSV's
+    /// public database of malware.
+    OSV_ENDPOINT;
     /// Debug builds only: directory of locks that replace those of the add-on catalog.
     HERMES_TEST_ADDON_LOCKS;
     /// Debug builds only: parts of the kernel to do without, to test the sandbox as on an older one.

@@ -29,5 +29,5 @@ pub use live_context::LiveContext;
 pub use options::{Ended, GatewayOptions, Replaced};
 pub use service::{HostedService, ServiceError, ServiceHost};
 pub use services::{
-    BoardDispatcher, BoardNotifier, CronScheduler, MemoryLog, SettingsWatch, Sweeps,
+    AddonKeeper, BoardDispatcher, BoardNotifier, CronScheduler, MemoryLog, SettingsWatch, Sweeps,
 };

@@ -5,9 +5,11 @@
 
 mod blocklist;
 mod download;
+mod malware;
 mod settings;
 
 pub use download::{Downloaded, Downloads, Reachable};
+pub use malware::{MalwareList, PublicPackage, Registry};
 pub use settings::{HttpSettings, Scheme};
 
 /// What went wrong, in the words of the innermost cause and without the address.

@@ -17,6 +17,11 @@ pub enum Error {
         reason: String,
         hint: Option<String>,
     },
+    #[error("the package {package} is known as malware ({}); it was not started", advisories.join(", "))]
+    Malware {
+        package: String,
+        advisories: Vec<String>,
+    },
     #[error("it could not be started: {0}")]
     NotStarted(String),
     #[error("it ended before it answered ({status}){}", said(said_last))]
@@ -95,6 +100,12 @@ impl Error {
                 _ => "install it, or give the full path in `command`".to_owned(),
             }),
             Self::AddonMissing { hint, .. } => hint.clone(),
+            Self::Malware { advisories, .. } => {
+                let first = advisories.first()?;
+                Some(format!(
+                    "remove it from mcp_servers; see https://osv.dev/vulnerability/{first}"
+                ))
+            }
             Self::NeedsLogin { .. } => Some(format!("run `hermes mcp login {server}`")),
             Self::Ended { .. } | Self::NotMcp(_) | Self::NotStarted(_) => {
                 Some("what it printed is in logs/mcp-stderr.log".to_owned())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_addons::{AddonError, NodeLaunch};
-use hermes_http::HttpSettings;
+use hermes_http::{HttpSettings, MalwareList};
 use hermes_proc::EnvPlan;
 use hermes_secret::Redactor;
 
@@ -36,6 +36,9 @@ pub trait ServerHost: Send + Sync {
 
     /// Certificates and proxies.
     fn http(&self) -> HttpSettings;
+
+    /// By which packages are refused that are known as malware.
+    fn malware(&self) -> MalwareList;
 
     /// Who answers requests of servers to the model.
     fn sampler(&self) -> Arc<dyn Sampler>;

@@ -46,7 +46,7 @@ mod worker;
 mod worker_setup;
 mod worktree;
 
-pub use addons::{addon_access, addons_of};
+pub use addons::{ResidentAddons, addon_access, addons_of};
 pub use backend::{
     BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteLease, docker_host, live_environment,
 };

@@ -19,7 +19,7 @@ impl ArgumentError {
         match self {
             Self::UnknownLevel(_) => "choose DEBUG, INFO, WARNING, ERROR or CRITICAL",
             Self::UnknownLog(_) => {
-                "choose agent, errors, gateway, gui, boot or gateways/<profile>; \
+                "choose agent, errors, gateway, gui, boot, gateways/<profile> or addons/<feature>; \
                  'hermes logs list' shows which exist"
             }
             Self::UnknownComponent(_) => "choose gateway, agent, tools, cli or cron",

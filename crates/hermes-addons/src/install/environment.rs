@@ -5,14 +5,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::interpreter::search_path;
-use crate::settings::AddonSettings;
+use crate::settings::{AddonSettings, Variables};
 
 /// All variables of an installer that works in this stage.
-pub(super) fn of_installer(
-    settings: &AddonSettings,
-    tool: &Path,
-    stage: &Path,
-) -> Vec<(OsString, OsString)> {
+pub(super) fn of_installer(settings: &AddonSettings, tool: &Path, stage: &Path) -> Variables {
     let cache = settings.places.home.join("cache");
     let own: [(&str, OsString); 11] = [
         ("PATH", search_path(tool)),
@@ -29,6 +25,7 @@ pub(super) fn of_installer(
     ];
     let own = own.map(|(name, value)| (OsString::from(name), value));
     own.into_iter()
-        .chain(settings.of_account.iter().cloned())
+        .chain(settings.network.iter().cloned())
+        .chain(settings.package_index.iter().cloned())
         .collect()
 }

@@ -99,8 +99,10 @@ impl Addons {
                 });
             }
             Support::Planned => {
-                let reason = "this version of Hermes does not support it yet";
-                return Err(AddonError::new(Code::Unsupported, reason).of(feature.name));
+                let reason = "it is not part of this version of Hermes, natively or as an add-on";
+                return Err(AddonError::new(Code::Unsupported, reason)
+                    .hint("`hermes addons list --all` shows what there is")
+                    .of(feature.name));
             }
             Support::Python(addon) => addon,
         };
@@ -159,7 +161,10 @@ impl Addons {
             begun,
         };
         let outcome = attempt.run();
-        if let Err(error) = &outcome {
+        // That somebody did not want to wait says nothing about the next time.
+        if let Err(error) = &outcome
+            && error.code != Code::Cancelled
+        {
             attempt.remember(error);
         }
         drop(lock);
@@ -396,6 +401,7 @@ impl Attempt<'_> {
         };
         commit(self.store, stage, record, Some(interpreter))?;
         self.store.wipe_other_abis(&self.interpreter.abi)?;
+        self.addons.forget_crashes(self.feature.name);
         Ok(Installed {
             feature: self.feature.name.to_owned(),
             state: "installed",

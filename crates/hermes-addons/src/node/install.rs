@@ -1,20 +1,19 @@
 //! Installing a package of npm: resolved once to hashes, fetched by them, never run.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
 use hermes_fs::Staging;
-use hermes_proc::find_on_path;
+use hermes_http::{PublicPackage, Registry};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::OLDEST_NODE;
+use super::npm::{Npm, Tools};
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::install::{
     InstallObserver, InstallRequest, InstallStep, Installed, Runner, commit, fresh_generation,
-    make_read_only, of_failure, report,
+    make_read_only,
 };
 use crate::node_package::NodePackage;
 use crate::store::{
@@ -22,17 +21,10 @@ use crate::store::{
     StoredFeature, read_tree, tree_digest,
 };
 
-const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_LOCK: u64 = 16 << 20;
 const LOCK_FILE: &str = "package-lock.json";
-
-/// Node and its installer.
-struct Tools {
-    node: PathBuf,
-    node_version: String,
-    npm: PathBuf,
-    npm_version: String,
-}
+/// The settings of npm, in the stage.
+const SETTINGS_FILE: &str = "npmrc";
 
 impl Addons {
     /// Installs a package of npm in one exact version, or again in the one that is there.
@@ -139,6 +131,10 @@ impl PackageAttempt<'_> {
             cancel: self.request.cancel.as_ref(),
         };
         let tools = Tools::find(&runner)?;
+        self.refuse_malware()?;
+        let npmrc = stage.path().join(SETTINGS_FILE);
+        let settings = tools.settings(&runner, self.request.mirror.as_deref());
+        hermes_fs::write_atomic(&npmrc, settings.as_bytes(), 0o600).map_err(failed)?;
         let manifest = json!({"private": true, "dependencies": {&self.package.name: self.version}});
         let manifest = manifest.to_string();
         hermes_fs::write_atomic(&site.join("package.json"), manifest.as_bytes(), 0o600)
@@ -153,6 +149,7 @@ impl PackageAttempt<'_> {
             runner: &runner,
             tools: &tools,
             site: &site,
+            settings: &npmrc,
             feature: self.feature,
             spec: format!("{}@{}", self.package.name, self.version),
         };
@@ -172,7 +169,9 @@ impl PackageAttempt<'_> {
         inspect(&site)?;
         super::launch::program_of(&site, &self.package.name)?;
         make_read_only(&site).map_err(failed)?;
-        hermes_fs::remove_tree(&stage.path().join("tmp")).map_err(failed)?;
+        for needless in ["tmp", SETTINGS_FILE] {
+            hermes_fs::remove_tree(&stage.path().join(needless)).map_err(failed)?;
+        }
         let entries =
             read_tree(&site).map_err(|why| AddonError::new(Code::InstallerFailed, why))?;
         let record = Record {
@@ -202,6 +201,27 @@ impl PackageAttempt<'_> {
             seconds: self.begun.elapsed().as_secs_f64(),
         })
     }
+
+    /// What is known as malware is not even fetched.
+    fn refuse_malware(&self) -> Result<()> {
+        let package = PublicPackage {
+            registry: Registry::Npm,
+            name: self.package.name.clone(),
+            version: Some(self.version.to_owned()),
+        };
+        let advisories = self.addons.settings.malware.advisories_now(&package);
+        let Some(first) = advisories.first() else {
+            return Ok(());
+        };
+        let reason = format!(
+            "{}@{} is known as malware ({}); nothing was installed",
+            self.package.name,
+            self.version,
+            advisories.join(", ")
+        );
+        Err(AddonError::new(Code::Malware, reason)
+            .hint(format!("see https://osv.dev/vulnerability/{first}")))
+    }
 }
 
 fn stored(store: &Store, feature: &str) -> Option<StoredFeature> {
@@ -218,81 +238,6 @@ fn ready(store: &Store, feature: &str, version: &str) -> Option<Installed> {
         bytes: stored.indexed.bytes,
         seconds: 0.0,
     })
-}
-
-impl Tools {
-    fn find(runner: &Runner<'_>) -> Result<Self> {
-        let missing = |what: String| {
-            AddonError::new(Code::NoInterpreter, what)
-                .hint(format!("install Node {OLDEST_NODE} or newer, with npm"))
-        };
-        let find = |name: &str| {
-            let found = find_on_path(name.as_ref(), Some(&runner.settings.search_path));
-            found
-                .filter(|path| path.is_absolute())
-                .ok_or_else(|| missing(format!("{name} was not found on PATH")))
-        };
-        let version = |program: &Path| -> Result<String> {
-            let args = vec![OsString::from("--version")];
-            let ran = runner
-                .run(program, args, VERSION_TIMEOUT)
-                .map_err(|error| runner.stopped(error))?;
-            let text = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
-            Ok(text.trim_start_matches('v').to_owned())
-        };
-        let (node, npm) = (find("node")?, find("npm")?);
-        let (node_version, npm_version) = (version(&node)?, version(&npm)?);
-        let major = node_version.split('.').next();
-        let major: u32 = major.and_then(|major| major.parse().ok()).unwrap_or(0);
-        if major < OLDEST_NODE {
-            let what = format!("needs Node {OLDEST_NODE} or newer; found: {node_version}");
-            return Err(missing(what));
-        }
-        Ok(Self {
-            node,
-            node_version,
-            npm,
-            npm_version,
-        })
-    }
-}
-
-/// npm at work in a stage.
-struct Npm<'a> {
-    addons: &'a Addons,
-    runner: &'a Runner<'a>,
-    tools: &'a Tools,
-    site: &'a Path,
-    feature: &'a str,
-    spec: String,
-}
-
-impl Npm<'_> {
-    /// Runs npm. Nothing of a package runs with it.
-    fn run(&self, words: &[&str]) -> Result<()> {
-        let quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache"];
-        let args = words.iter().chain(&quiet).map(OsString::from);
-        let cache = self.addons.settings.places.home.join("cache/npm");
-        let site = self.site.as_os_str().to_owned();
-        let args = args.chain([cache.into(), "--prefix".into(), site]);
-        let output = self
-            .runner
-            .run(
-                &self.tools.npm,
-                args.collect(),
-                self.addons.settings.install_timeout,
-            )
-            .map_err(|error| self.runner.stopped(error))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let mut error = of_failure(&output, &[&self.spec]);
-        let home = &self.addons.settings.places.home;
-        let name = self.feature.replace(['/', ':'], "+");
-        let version = &self.tools.npm_version;
-        error.installer = Some(Box::new(report(home, &name, "npm", version, &output)));
-        Err(error)
-    }
 }
 
 /// What the lock pins, each with a hash; its own hash comes first.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use hermes_fs::SharedLock;
+use hermes_http::{PublicPackage, Registry};
 use serde_json::Value;
 
 use crate::addons::Addons;
@@ -20,6 +21,8 @@ pub struct NodeLaunch {
     pub program: PathBuf,
     /// The file of the package that is run.
     pub args: Vec<OsString>,
+    /// What it is in the registry.
+    pub package: PublicPackage,
     /// Keeps the package from being removed; to be held while the program runs.
     pub lease: Option<SharedLock>,
 }
@@ -63,6 +66,11 @@ impl Addons {
         Ok(NodeLaunch {
             program,
             args: vec![file.into()],
+            package: PublicPackage {
+                registry: Registry::Npm,
+                name: package.name,
+                version: Some(stored.indexed.version),
+            },
             lease,
         })
     }

@@ -1,8 +1,10 @@
 //! Add-ons that are packages of npm, chosen by the user: one exact version, resolved once, and from
 //! then on only the files whose hashes that gave.
 
+mod account;
 mod install;
 mod launch;
+mod npm;
 
 pub use launch::NodeLaunch;
 

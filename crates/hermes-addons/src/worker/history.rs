@@ -208,6 +208,16 @@ impl History {
         }
     }
 
+    /// Forgets the crashes. What runs is left alone.
+    pub(crate) fn forget(&self) {
+        if hermes_fs::exists_no_follow(&self.path) {
+            self.change(|kept| {
+                kept.crashes.clear();
+                kept.last_crash = None;
+            });
+        }
+    }
+
     /// Ends all workers of the feature, in whatever process, and forgets its crashes; returns how
     /// many were ended.
     pub(crate) fn reset(&self) -> usize {

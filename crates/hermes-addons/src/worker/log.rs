@@ -29,7 +29,7 @@ pub(super) struct WorkerLog {
 }
 
 /// Where the log of a feature is.
-pub(crate) fn path_of(home: &Path, feature: &str) -> PathBuf {
+fn path_of(home: &Path, feature: &str) -> PathBuf {
     home.join("logs/addons").join(format!("{feature}.log"))
 }
 

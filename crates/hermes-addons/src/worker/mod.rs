@@ -11,7 +11,9 @@ mod message;
 mod plan;
 mod pool;
 mod process;
+mod resident;
 pub(crate) mod shim;
 
 pub use history::{WorkerRow, WorkerState};
 pub use pool::{Invocation, WorkerHost, Workers};
+pub use resident::Residents;

@@ -11,26 +11,11 @@ use super::shim;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::search_path;
 use crate::launch::Serviceable;
-use crate::settings::AddonSettings;
+use crate::settings::{AddonSettings, Variables};
 
 const OPEN_FILES: u64 = 512;
 const FILE_SIZE: u64 = 1 << 30;
 const NICENESS: u8 = 5;
-
-/// Variables that a worker gets if they are set: by which programs reach the network, and the zone.
-const HANDED_ON: [&str; 11] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-];
 
 /// Directories of one worker.
 pub(super) struct WorkerDirectories {
@@ -68,6 +53,7 @@ pub(super) fn spec(
     ready: &Serviceable,
     directories: &WorkerDirectories,
 ) -> Result<ChildSpec> {
+    let (adapter, _) = shim::adapter(feature).ok_or_else(|| no_worker(feature))?;
     let shim = shim::provide(&ready.store)?;
     let program = &ready.interpreter.path;
     let mut args: Vec<OsString> = ["-I", "-S", "-B", "-u", "-X", "utf8"]
@@ -75,7 +61,7 @@ pub(super) fn spec(
         .into();
     args.push(shim.join(shim::MAIN).into());
     args.extend(["--site".into(), ready.site().into()]);
-    args.extend(["--adapter".into(), adapter(feature).into()]);
+    args.extend(["--adapter".into(), adapter.trim_end_matches(".py").into()]);
     let memory = settings.worker.memory_bytes;
     Ok(ChildSpec {
         cwd: Some(directories.io.clone()),
@@ -94,16 +80,18 @@ pub(super) fn spec(
     })
 }
 
-/// The module that stands between the worker and the packages of a feature.
-fn adapter(feature: &str) -> String {
-    format!("hermes_{}", feature.replace(['.', '-'], "_"))
+/// A feature whose packages only scripts use.
+pub(super) fn no_worker(feature: &str) -> AddonError {
+    let reason = "no tool of this version of Hermes uses it; scripts can";
+    AddonError::new(Code::Unsupported, reason)
+        .hint(format!("run: hermes addons python {feature} SCRIPT"))
 }
 
 fn variables(
     settings: &AddonSettings,
     program: &Path,
     directories: &WorkerDirectories,
-) -> Vec<(OsString, OsString)> {
+) -> Variables {
     let own: [(&str, OsString); 5] = [
         ("PATH", search_path(program)),
         ("LANG", "C.UTF-8".into()),
@@ -113,12 +101,11 @@ fn variables(
         ("HERMES_EXEC_ID", hermes_fs::random_hex(16).into()),
     ];
     let own = own.map(|(name, value)| (OsString::from(name), value));
-    let handed = settings.of_account.iter().filter(|(name, _)| {
-        let name = name.to_str();
-        name.is_some_and(|name| HANDED_ON.contains(&name))
-    });
     let zone = settings.zone.iter().map(|zone| ("TZ".into(), zone.clone()));
-    own.into_iter().chain(handed.cloned()).chain(zone).collect()
+    own.into_iter()
+        .chain(settings.network.iter().cloned())
+        .chain(zone)
+        .collect()
 }
 
 /// Landlock where the kernel has it: nothing can be written but the worker's own directories, and

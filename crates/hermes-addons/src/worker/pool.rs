@@ -12,12 +12,14 @@ use serde_json::{Map, Value, json};
 use super::WorkerRow;
 use super::calls::{Calls, ended_early};
 use super::history::{History, MayStart};
-use super::log::{self, WorkerLog};
+use super::log::WorkerLog;
 use super::message;
-use super::plan::{WorkerDirectories, spec};
+use super::plan::{WorkerDirectories, no_worker, spec};
 use super::process::{Start, Worker};
+use super::shim;
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
+use crate::node_package::NodePackage;
 
 /// For the message with settings and keys.
 const CONFIGURE: Duration = Duration::from_secs(5);
@@ -79,14 +81,12 @@ impl Workers {
         interrupt: &Wake,
     ) -> Result<Value> {
         let of_feature = |error: AddonError| error.of(call.feature);
+        addons.with_worker(call.feature)?;
         let deadline = Instant::now() + addons.settings.worker.call_timeout;
-        let slot = {
-            let key = (addons.settings.places.home.clone(), call.feature.to_owned());
-            Arc::clone(lock(&self.slots).entry(key).or_default())
-        };
+        let slot = self.slot(addons, call.feature);
         let turn = slot.calls.enter(deadline, interrupt).map_err(of_feature)?;
         let attempt = || {
-            let worker = slot.worker(addons, host, call.feature, interrupt)?;
+            let worker = slot.worker(addons, host, call.feature, false, interrupt)?;
             let params = json!({"role": call.role, "op": call.operation, "args": call.arguments});
             request(&worker, "hermes/invoke", &params, deadline, interrupt)
         };
@@ -99,6 +99,23 @@ impl Workers {
         }
         drop(turn);
         answer.map_err(of_feature)
+    }
+
+    fn slot(&self, addons: &Addons, feature: &str) -> Arc<Slot> {
+        let key = (addons.settings.places.home.clone(), feature.to_owned());
+        Arc::clone(lock(&self.slots).entry(key).or_default())
+    }
+
+    /// The worker of a feature, started if there is none; one that is resident stays.
+    pub(super) fn running(
+        &self,
+        addons: &Addons,
+        host: &dyn WorkerHost,
+        feature: &str,
+        interrupt: &Wake,
+    ) -> Result<Arc<Worker>> {
+        let slot = self.slot(addons, feature);
+        slot.worker(addons, host, feature, true, interrupt)
     }
 
     /// Whether a worker of the feature is there.
@@ -129,12 +146,14 @@ impl Drop for Workers {
 }
 
 impl Slot {
-    /// The worker, started if there is none.
+    /// The worker, started if there is none. One that `stays` is not ended for want of calls, if the
+    /// catalog calls it resident.
     fn worker(
         &self,
         addons: &Addons,
         host: &dyn WorkerHost,
         feature: &str,
+        stays: bool,
         interrupt: &Wake,
     ) -> Result<Arc<Worker>> {
         let mut place = lock(&self.worker);
@@ -168,7 +187,7 @@ impl Slot {
                 }
             }
         }
-        let worker = Arc::new(start(addons, host, feature, history, interrupt)?);
+        let worker = Arc::new(start(addons, host, feature, history, stays, interrupt)?);
         *place = Some(Arc::clone(&worker));
         Ok(worker)
     }
@@ -180,13 +199,16 @@ fn start(
     host: &dyn WorkerHost,
     feature: &str,
     history: History,
+    stays: bool,
     interrupt: &Wake,
 ) -> Result<Worker> {
     let settings = &addons.settings;
     let mut ready = addons.serviceable(feature)?;
     let directories = WorkerDirectories::make(settings, feature)?;
     let spec = spec(settings, feature, &ready, &directories)?;
-    let names = Addons::feature(feature)?.addon().map(|addon| addon.secrets);
+    let addon = Addons::feature(feature)?.addon();
+    let names = addon.map(|addon| addon.secrets);
+    let is_resident = stays && addon.is_some_and(|addon| addon.resident);
     let mut redactor = host.redactor();
     let mut secrets: BTreeMap<&str, SecretString> = BTreeMap::new();
     for name in names.unwrap_or_default() {
@@ -201,7 +223,7 @@ fn start(
         log: WorkerLog::open(&settings.places.home, feature, redactor),
         history,
         lease: ready.lease.take(),
-        idle: settings.worker.idle,
+        idle: (!is_resident).then_some(settings.worker.idle),
     })?;
     let deadline = Instant::now() + settings.worker.start_timeout;
     let ask = |method: &str, params: &Value, deadline: Instant| {
@@ -267,17 +289,37 @@ impl Addons {
     /// Ends the workers of a feature, in whatever process, and forgets that they crashed; returns how
     /// many there were. The next call starts one.
     pub fn restart(&self, name: &str) -> Result<usize> {
-        let feature = Self::feature(name)?;
-        if feature.addon().is_none() {
-            let reason = "it is not an add-on, and has no worker";
-            return Err(AddonError::new(Code::Unsupported, reason).of(feature.name));
-        }
-        Ok(History::of(&self.settings.places.home, feature.name).reset())
+        let feature = self.with_worker(name)?;
+        Ok(self.end_workers(feature))
     }
 
-    /// The file with what the workers of a feature printed.
-    pub fn worker_log(&self, name: &str) -> Result<PathBuf> {
+    /// Ends the workers of a feature, if it has any, and forgets that they crashed.
+    pub(crate) fn end_workers(&self, feature: &str) -> usize {
+        History::of(&self.settings.places.home, feature).reset()
+    }
+
+    /// Forgets crashes of an environment that is not in service any more.
+    pub(crate) fn forget_crashes(&self, feature: &str) {
+        History::of(&self.settings.places.home, feature).forget();
+    }
+
+    /// The name of a feature that has workers, in this build.
+    pub fn with_worker(&self, name: &str) -> Result<&'static str> {
+        if NodePackage::is_meant(name) {
+            let reason = "it has no worker: a package of npm runs as an MCP server";
+            return Err(AddonError::new(Code::Unsupported, reason)
+                .hint("`hermes mcp list` shows servers; what they print is in logs/mcp-stderr.log")
+                .of(&hermes_text::shown(name, 80)));
+        }
         let feature = Self::feature(name)?;
-        Ok(log::path_of(&self.settings.places.home, feature.name))
+        let refused = match (feature.addon(), shim::adapter(feature.name)) {
+            (Some(_), Some(_)) => return Ok(feature.name),
+            (Some(_), None) => no_worker(feature.name),
+            (None, _) => {
+                let reason = "it is not an add-on, and has no worker";
+                AddonError::new(Code::Unsupported, reason)
+            }
+        };
+        Err(refused.of(feature.name))
     }
 }

@@ -46,6 +46,8 @@ struct Shared {
     gone: Wake,
     /// Whether its end is wanted.
     is_stopping: AtomicBool,
+    /// Whether it is ended because it does not work any more, which counts as a crash.
+    has_failed: AtomicBool,
 }
 
 /// The place of an answer.
@@ -74,8 +76,8 @@ pub(super) struct Start {
     pub(super) history: History,
     /// Keeps the environment while the worker runs.
     pub(super) lease: Option<SharedLock>,
-    /// Without a call for so long, the worker is ended.
-    pub(super) idle: Duration,
+    /// Without a call for so long, the worker is ended; `None` for one that stays.
+    pub(super) idle: Option<Duration>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -100,6 +102,7 @@ impl Worker {
             stop: wake()?,
             gone: wake()?,
             is_stopping: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         });
         let (started, outcome) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&shared);
@@ -119,6 +122,11 @@ impl Worker {
     /// Whether it is there for calls.
     pub(super) fn is_alive(&self) -> bool {
         !self.shared.gone.is_raised() && !self.shared.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// Raised when it has ended.
+    pub(super) fn gone(&self) -> &Wake {
+        &self.shared.gone
     }
 
     /// Sends a request, whose answer comes to the returned place.
@@ -165,6 +173,12 @@ impl Worker {
             }
         }
         self.shared.gone.wait(GRACE * 3);
+    }
+
+    /// Kills one that does not work any more: its end counts as a crash.
+    pub(super) fn fail(&self, error: AddonError) {
+        self.shared.has_failed.store(true, Ordering::Release);
+        self.kill(error);
     }
 
     /// Kills it at once; whoever waits for an answer gets `error`.
@@ -288,8 +302,9 @@ fn conclude(
 ) {
     // Somebody asked it to end, in this process or with `hermes addons restart`.
     let was_asked = matches!(&status, Ok(status) if status.signed_code() == -SIGTERM);
-    let is_wanted =
-        shared.is_stopping.load(Ordering::Acquire) || was_asked && lock(&shared.waiting).is_empty();
+    let is_wanted = !shared.has_failed.load(Ordering::Acquire)
+        && (shared.is_stopping.load(Ordering::Acquire)
+            || was_asked && lock(&shared.waiting).is_empty());
     if is_wanted && fault.is_none() {
         if let Some(identity) = identity {
             history.ended(identity);
@@ -329,7 +344,7 @@ fn attend(
     child: &mut Child,
     reader: &mut Reader<'_>,
     log: &mut WorkerLog,
-    idle: Duration,
+    idle: Option<Duration>,
 ) -> Option<String> {
     let (mut output, mut errors) = (child.take_stdout(), child.take_stderr());
     let mut piece = vec![0; READ_PIECE];
@@ -370,7 +385,8 @@ fn attend(
         if has_ended && !out && !err {
             return None;
         }
-        if shared.is_idle(idle) && !shared.is_stopping.swap(true, Ordering::AcqRel) {
+        let is_idle = idle.is_some_and(|limit| shared.is_idle(limit));
+        if is_idle && !shared.is_stopping.swap(true, Ordering::AcqRel) {
             return None;
         }
     }

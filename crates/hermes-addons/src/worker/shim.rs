@@ -23,6 +23,12 @@ const FILES: [(&str, &str); 3] = [
     ),
 ];
 
+/// The program between the worker and the packages of a feature, if this build has one.
+pub(crate) fn adapter(feature: &str) -> Option<(&'static str, &'static str)> {
+    let name = format!("hermes_{}.py", feature.replace(['.', '-'], "_"));
+    FILES.into_iter().find(|(file, _)| *file == name)
+}
+
 /// A name for these files: the beginning of a hash over all of them.
 static NAME: LazyLock<String> = LazyLock::new(|| {
     let mut digest = Sha256::new();

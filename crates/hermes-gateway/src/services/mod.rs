@@ -3,6 +3,7 @@
 mod dispatcher;
 mod memory_log;
 mod notifier;
+mod resident_addons;
 mod scheduler;
 mod settings_watch;
 mod sweeps;
@@ -10,6 +11,7 @@ mod sweeps;
 pub use dispatcher::BoardDispatcher;
 pub use memory_log::MemoryLog;
 pub use notifier::BoardNotifier;
+pub use resident_addons::AddonKeeper;
 pub use scheduler::CronScheduler;
 pub use settings_watch::SettingsWatch;
 pub use sweeps::Sweeps;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_addons::NodeLaunch;
 use rmcp::model::{PaginatedRequestParams, ServerCapabilities, Tool};
 use rmcp::service::{ClientInitializeError, Peer, RunningService};
 use rmcp::{RoleClient, ServiceError, serve_client};
@@ -12,7 +13,7 @@ use super::closing::Closing;
 use super::handler::Handler;
 use super::request::failure;
 use crate::catalog::Catalog;
-use crate::config::{RemoteConfig, ServerConfig, Transport};
+use crate::config::{RemoteConfig, ServerConfig, StdioConfig, Transport};
 use crate::error::Error;
 use crate::fault::Fault;
 use crate::host::ServerHost;
@@ -61,7 +62,18 @@ pub(super) async fn open(
     };
     match &config.transport {
         Transport::Stdio(stdio) => {
-            let started = stdio::start(&config.name, stdio, host.as_ref())?;
+            let launch = match &stdio.addon {
+                Some(addon) => Some(host.addon(addon).map_err(|error| Error::AddonMissing {
+                    reason: error.to_string(),
+                    hint: error.hint,
+                })?),
+                None => None,
+            };
+            tokio::select! {
+                checked = refuse_malware(stdio, launch.as_ref(), host.as_ref()) => checked?,
+                () = closing.begun() => return Err(Error::Closing),
+            }
+            let started = stdio::start(&config.name, stdio, launch, host.as_ref())?;
             let fault = started.transport.fault();
             let serving = serve_client(handler, started.transport);
             let process = started.process;
@@ -101,6 +113,29 @@ pub(super) async fn open(
             }
         }
     }
+}
+
+/// Refuses a package that is known as malware before it is fetched or run.
+async fn refuse_malware(
+    stdio: &StdioConfig,
+    launch: Option<&NodeLaunch>,
+    host: &dyn ServerHost,
+) -> Result<(), Error> {
+    let package = match launch {
+        Some(launch) => Some(launch.package.clone()),
+        None => stdio::public_package(&stdio.command, &stdio.args),
+    };
+    let Some(package) = package else {
+        return Ok(());
+    };
+    let advisories = host.malware().advisories(&package).await;
+    if advisories.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Malware {
+        package: package.name,
+        advisories,
+    })
 }
 
 async fn open_remote(

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use hermes_addons::NodeLaunch;
 use hermes_proc::{
     Child, ChildSpec, Group, KillTiming, Streams, adopt_orphans, first_readable, reap_orphans,
 };
@@ -48,24 +49,18 @@ struct Running {
     _lease: Option<hermes_fs::SharedLock>,
 }
 
-/// Starts the program of a server. Must be called on the thread of the pool, whose end is the
+/// Starts the program of a server, or of the add-on that it is. Must be called on the thread of the pool, whose end is the
 /// server's.
 pub(crate) fn start(
     server: &str,
     config: &StdioConfig,
+    launch: Option<NodeLaunch>,
     host: &dyn ServerHost,
 ) -> Result<Started, Error> {
     let mark = hermes_fs::random_hex(16);
     let variables: Vec<(String, String)> = config.env.clone().into_iter().collect();
     let plan = host.environment(&variables, &mark);
     let user_home = host.user_home();
-    let launch = match &config.addon {
-        Some(addon) => Some(host.addon(addon).map_err(|error| Error::AddonMissing {
-            reason: error.to_string(),
-            hint: error.hint,
-        })?),
-        None => None,
-    };
     let command = match &launch {
         Some(launch) => launch.program.to_string_lossy().into_owned(),
         None => config.command.clone(),

@@ -9,7 +9,7 @@ use std::time::Instant;
 use hermes_addons::{AddonError, Addons, NodeLaunch};
 use hermes_agent::answer_server;
 use hermes_config::Config;
-use hermes_http::HttpSettings;
+use hermes_http::{HttpSettings, MalwareList};
 use hermes_mcp::oauth::OAuthTokens;
 use hermes_mcp::{SampleRequest, Sampler, ServerConfig, ServerHost, TokenSource};
 use hermes_proc::{EnvPlan, EnvRequest, SpawnClass, Wake};
@@ -89,6 +89,10 @@ impl ServerHost for ProfileHost {
 
     fn http(&self) -> HttpSettings {
         self.http.clone()
+    }
+
+    fn malware(&self) -> MalwareList {
+        MalwareList::resolve(&self.config)
     }
 
     fn sampler(&self) -> Arc<dyn Sampler> {

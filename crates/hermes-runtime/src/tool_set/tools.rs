@@ -115,7 +115,11 @@ impl ToolSet {
             .with(SkillsListTool(access.clone()))
             .with(SkillViewTool(access.clone()))
             .with(skill_manage_tool(context, access))
-            .with(text_to_speech(context, &setup.redactor))
+            .with(text_to_speech(
+                context,
+                &setup.redactor,
+                &setup.approver.person,
+            ))
             .with(CronjobTool {
                 access: cron_access(context, is_scheduled),
             })

@@ -19,6 +19,8 @@ pub enum LogName {
     Boot,
     /// What a supervised gateway of this profile printed.
     GatewayProfile(String),
+    /// What the processes of this add-on printed.
+    Addon(String),
 }
 
 impl LogName {
@@ -35,6 +37,7 @@ impl LogName {
         match self {
             Self::Boot => dir.join("container-boot.log"),
             Self::GatewayProfile(profile) => dir.join("gateways").join(profile).join("current"),
+            Self::Addon(feature) => dir.join("addons").join(format!("{feature}.log")),
             other => dir.join(format!("{other}.log")),
         }
     }
@@ -49,6 +52,7 @@ impl fmt::Display for LogName {
             Self::Gui => formatter.write_str("gui"),
             Self::Boot => formatter.write_str("boot"),
             Self::GatewayProfile(profile) => write!(formatter, "gateways/{profile}"),
+            Self::Addon(feature) => write!(formatter, "addons/{feature}"),
         }
     }
 }
@@ -63,6 +67,11 @@ impl FromStr for LogName {
         {
             return Ok(Self::GatewayProfile(profile.to_owned()));
         }
+        if let Some(feature) = wanted.strip_prefix("addons/")
+            && is_feature(feature)
+        {
+            return Ok(Self::Addon(feature.to_owned()));
+        }
         Self::FIXED
             .into_iter()
             .find(|name| name.to_string() == wanted)
@@ -76,6 +85,12 @@ fn is_profile_name(name: &str) -> bool {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
     };
     name.len() <= 64 && name.bytes().all(inner) && !name.starts_with(['_', '-']) && !name.is_empty()
+}
+
+/// The alphabet of the names of add-ons.
+fn is_feature(name: &str) -> bool {
+    let mut parts = name.split('.');
+    name.len() <= 64 && parts.all(is_profile_name)
 }
 
 /// A log that exists.
@@ -101,6 +116,15 @@ pub fn list(dir: &Path) -> hermes_fs::Result<Vec<LogFile>> {
                 .filter(|profile| is_profile_name(profile))
                 .map(LogName::GatewayProfile),
         ),
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(error),
+    }
+    match hermes_fs::read_dir(&dir.join("addons")) {
+        Ok(entries) => names.extend(entries.iter().filter_map(|entry| {
+            let name = entry.name.to_string_lossy();
+            let feature = name.strip_suffix(".log").filter(|name| is_feature(name))?;
+            Some(LogName::Addon(feature.to_owned()))
+        })),
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error),
     }
@@ -133,7 +157,8 @@ mod tests {
     #[test]
     fn every_name_is_read_back() {
         let gateway = LogName::GatewayProfile("coder".to_owned());
-        for name in LogName::FIXED.into_iter().chain([gateway]) {
+        let addon = LogName::Addon("tts.espeak".to_owned());
+        for name in LogName::FIXED.into_iter().chain([gateway, addon]) {
             assert_eq!(name.to_string().parse(), Ok(name));
         }
     }
@@ -147,6 +172,9 @@ mod tests {
             "gateways/../x",
             "gateways/a/b",
             "gateways/-a",
+            "addons/",
+            "addons/../x",
+            "addons/a..b",
             "../agent",
         ] {
             let error = bad.parse::<LogName>().unwrap_err();
@@ -163,6 +191,14 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("gateways/coder")).unwrap();
         std::fs::write(dir.path().join("gateways/coder/current"), "x\n").unwrap();
         std::fs::create_dir_all(dir.path().join("gateways/empty")).unwrap();
+        std::fs::create_dir_all(dir.path().join("addons")).unwrap();
+        std::fs::write(dir.path().join("addons/tts.espeak.log"), "y\n").unwrap();
+        std::fs::write(
+            dir.path()
+                .join("addons/install-tts.espeak-20260101T000000Z.log"),
+            "",
+        )
+        .unwrap();
         let found: Vec<_> = list(dir.path())
             .unwrap()
             .into_iter()
@@ -170,7 +206,11 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            [("errors".to_owned(), 4), ("gateways/coder".to_owned(), 2)]
+            [
+                ("errors".to_owned(), 4),
+                ("gateways/coder".to_owned(), 2),
+                ("addons/tts.espeak".to_owned(), 2)
+            ]
         );
     }
 }

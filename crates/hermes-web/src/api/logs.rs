@@ -44,7 +44,7 @@ pub(crate) fn logs(call: &Call) -> Answered {
     // What the boot of a container and its supervisors write is beside the logs of the default profile.
     let home = match name {
         LogName::Boot | LogName::GatewayProfile(_) => &context.location.root,
-        LogName::Agent | LogName::Errors | LogName::Gateway | LogName::Gui => {
+        LogName::Agent | LogName::Errors | LogName::Gateway | LogName::Gui | LogName::Addon(_) => {
             &context.location.home
         }
     };

@@ -13,7 +13,7 @@ use crate::ui::{Table, human_size};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// agent, errors, gateway, gui, boot, gateways/PROFILE, or list
+    /// agent, errors, gateway, gui, boot, gateways/PROFILE, addons/FEATURE, or list
     #[arg(default_value = "agent")]
     name: String,
     /// Number of lines to print
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     // profile.
     let home = match name {
         LogName::Boot | LogName::GatewayProfile(_) => &context.location.root,
-        LogName::Agent | LogName::Errors | LogName::Gateway | LogName::Gui => {
+        LogName::Agent | LogName::Errors | LogName::Gateway | LogName::Gui | LogName::Addon(_) => {
             &context.location.home
         }
     };
@@ -62,13 +62,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         query.lines
     );
     if args.follow {
-        return follow(context, &reader, &query, &header);
+        return follow(context, &reader, &query, Some(&header));
     }
-    print(context, &header, reader.read(&query)?)
+    print(context, Some(&header), &reader.read(&query)?)
 }
 
-fn print(context: &Context, header: &str, lines: Vec<String>) -> Result<()> {
-    context.line(header)?;
+/// Prints lines of a log.
+pub(crate) fn print(context: &Context, header: Option<&str>, lines: &[String]) -> Result<()> {
+    header.map_or(Ok(()), |header| context.line(header))?;
     lines.iter().try_for_each(|line| context.line(line))
 }
 
@@ -99,9 +100,15 @@ fn filters(args: &Args) -> String {
     }
 }
 
-fn follow(context: &Context, reader: &LogReader, query: &LogQuery, header: &str) -> Result<()> {
+/// Prints the end of a log, and what comes after it until nobody reads any more.
+pub(crate) fn follow(
+    context: &Context,
+    reader: &LogReader,
+    query: &LogQuery,
+    header: Option<&str>,
+) -> Result<()> {
     let (lines, mut follower) = reader.follow(query)?;
-    print(context, header, lines)?;
+    print(context, header, &lines)?;
     // Ctrl-C ends the process as it does for `tail`; there is nothing to put in order.
     let never = AtomicBool::new(false);
     let mut failure = None;

@@ -1,21 +1,26 @@
 //! `hermes update`: how this installation is brought up to date, which depends on who made it.
 //!
-//! There is no place yet that releases are fetched from, so nothing is replaced here: the command says
-//! what to do, and refuses where the answer is somebody else's.
+//! There is no place yet that releases are fetched from, so the program is not replaced here: the command
+//! says what to do, and refuses where the answer is somebody else's. Add-ons that are in use do come to the
+//! versions that this program pins, whoever updates it.
 
+use super::addons::refresh_addons;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::facts::{VERSION, install_method};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only say which version this is, and how it would be updated
+    /// Change nothing; say which version this is, and how it would be updated
     #[arg(long)]
     check: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let method = install_method(context);
+    if !args.check {
+        refresh_addons(context)?;
+    }
     if method == "docker" {
         return Err(CommandError::user(
             "this installation is part of a container image and is not updated in place",

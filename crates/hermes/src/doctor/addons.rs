@@ -5,6 +5,7 @@ use hermes_runtime::addons_of;
 
 use super::row::Report;
 use crate::context::Context;
+use crate::sandbox_view::SandboxView;
 use crate::ui::{counted, human_size};
 
 /// Without add-ons and with nothing in the way of them there is no row. Looks at files only.
@@ -20,6 +21,7 @@ pub(super) fn check(context: &Context, report: &mut Report) {
         store(context, &overview, report);
         features(&overview, report);
     }
+    needs(&overview, report);
 }
 
 /// Everything, with a look at the interpreter and at sizes and modes of all files.
@@ -33,7 +35,9 @@ pub(super) fn check_closely(context: &Context, report: &mut Report) {
     gate(&addons, report);
     store(context, &overview, report);
     interpreter(&addons, report);
+    confinement(context, &addons, report);
     features(&overview, report);
+    needs(&overview, report);
     damage(&addons, report);
     leftovers(&addons, report);
 }
@@ -97,6 +101,50 @@ fn interpreter(addons: &Addons, report: &mut Report) {
     }
 }
 
+/// Whether workers are more than processes of their own.
+fn confinement(context: &Context, addons: &Addons, report: &mut Report) {
+    if !addons.settings().confines_workers() {
+        let text = "the processes of add-ons are not confined (addons.worker.sandbox is off)";
+        report.warning("addon_sandbox", text);
+        return;
+    }
+    match SandboxView::of(context).enforcement {
+        Ok(found) if found.landlock != 0 => {
+            report.ok(
+                "addon_sandbox",
+                "the kernel confines the processes of add-ons",
+            );
+        }
+        _ => {
+            let text = "this kernel has no Landlock: the process of an add-on can only crash alone, \
+                        and reads what you can read";
+            report.warning("addon_sandbox", text);
+        }
+    }
+}
+
+/// What settings name and what is not there.
+fn needs(overview: &Overview, report: &mut Report) {
+    let missing = overview
+        .addons
+        .iter()
+        .filter(|row| !row.needed_by.is_empty() && !row.is_active());
+    for row in missing {
+        let (name, settings) = (&row.feature, row.needed_by.join(", "));
+        let text = format!("{name} is not installed; {settings} needs it");
+        // A tool installs its own; the version of a package is for people to name.
+        if row.kind == "node" {
+            report
+                .problem("addon_needed", text)
+                .hint(format!("run: hermes addons install {name}@<version>"));
+        } else {
+            report.warning("addon_needed", text).hint(format!(
+                "run: hermes addons install {name}, or wait for its first use"
+            ));
+        }
+    }
+}
+
 fn features(overview: &Overview, report: &mut Report) {
     for row in overview.addons.iter().filter(|row| row.is_active()) {
         let name = &row.feature;
@@ -121,7 +169,11 @@ fn features(overview: &Overview, report: &mut Report) {
                 let text = format!("{name} could not be installed: {}", why.unwrap_or_default());
                 report.warning("addon", text).hint(again);
             }
-            State::Native | State::Absent | State::Blocked | State::Unsupported => {}
+            State::Native
+            | State::Planned
+            | State::Absent
+            | State::Blocked
+            | State::Unsupported => {}
         }
     }
 }

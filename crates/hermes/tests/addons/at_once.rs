@@ -96,6 +96,8 @@ fn an_interrupted_install_ends_its_installer_and_leaves_nothing() {
     });
     assert_eq!(names(&desk.store().join("@stage")), [""; 0]);
     assert_eq!(names(&desk.store().join("@envs")), [""; 0]);
+    // It is no failure that would keep tools from trying.
+    assert_eq!(desk.state(FEATURE), "absent");
 }
 
 // check 8

@@ -103,11 +103,50 @@ fn a_closed_gate_is_named_and_nothing_is_started() {
 #[test]
 fn looking_at_tools_installs_nothing() {
     let speaker = Speaker::new("");
-    for words in [&["tools", "list"][..], &["doctor"], &["addons", "list"]] {
+    for words in [
+        &["tools", "list"][..],
+        &["tools", "show", "text_to_speech"],
+        &["doctor"],
+        &["addons", "list"],
+        &["addons", "show", SPEECH],
+        &["status"],
+    ] {
         speaker.desk.program(words).run();
     }
+    // A gateway that serves nothing but itself.
+    let gateway = speaker.desk.program(&["gateway", "run"]).start();
+    let is_ready = |line: &String| line.starts_with("Ready (PID ");
+    while !gateway.next_line().as_ref().is_some_and(is_ready) {}
+    drop(gateway);
     assert_eq!(speaker.desk.installs(), 0);
     assert!(!speaker.desk.store().exists());
+}
+
+#[test]
+fn with_confirm_nothing_is_installed_that_nobody_agreed_to() {
+    let speaker = Speaker::new("addons: {confirm: true}\n");
+    let result = speaker.result();
+    assert_eq!(result["code"], "declined", "{result}");
+    let text = result["error"].as_str().unwrap();
+    assert!(text.contains("nobody can be asked here"), "{text}");
+    assert!(text.contains("hermes addons install tts.espeak"), "{text}");
+    // A person at a terminal who says no, then yes.
+    let mut asked = speaker.call().start_at_terminal();
+    asked.wait_for("hermes addons install tts.espeak");
+    asked.wait_for("deny): ");
+    asked.press("d\r");
+    asked.wait().prints_part("\"code\":\"declined\"");
+    assert_eq!(speaker.desk.installs(), 0);
+    assert_eq!(speaker.desk.state(SPEECH), "absent");
+    let mut asked = speaker.call().start_at_terminal();
+    asked.wait_for("about 21 MB");
+    asked.wait_for("deny): ");
+    asked.press("o\r");
+    asked.wait();
+    assert_eq!(speaker.desk.installs(), 1);
+    assert_eq!(speaker.desk.state(SPEECH), "installed");
+    // What is there is used without a question.
+    assert_ne!(speaker.result()["code"], "declined");
 }
 
 #[test]

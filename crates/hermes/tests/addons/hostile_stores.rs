@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use hermes_testkit::Tree;
 use pretty_assertions::assert_eq;
@@ -181,6 +182,45 @@ fn garbage_in_the_store_stops_nothing_but_the_feature() {
     desk.install().exits(1).says_part("is not a directory");
     desk.home.run(["doctor"]).prints_part("is not a directory");
     assert_eq!(desk.home.read("lazy-packages"), "a file");
+}
+
+// check 16
+#[test]
+fn a_store_that_became_read_only_serves_what_is_in_it() {
+    let desk = Desk::new();
+    desk.lock("skill.youtube", "0.7.1");
+    let python = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output()
+        .unwrap();
+    let python = String::from_utf8(python.stdout).unwrap();
+    desk.uv("cat > \"$site/isodate/__init__.py\" <<'END'
+import datetime
+def parse_duration(text): return datetime.timedelta(seconds=3)
+END");
+    let call = |words: &[&str]| desk.call(words).env("HERMES_ADDON_PYTHON", python.trim());
+    call(&["install", FEATURE]).run().succeeds();
+    // The programs of workers are written by the first one.
+    let duration = ["call", FEATURE, "debug.duration", "{\"text\": \"PT3S\"}"];
+    call(&duration).run().succeeds();
+    let before = Tree::read(&desk.store());
+    let read_only = format!(
+        "mount --bind '{store}' '{store}'\nmount -o remount,ro,bind '{store}'\n\"$0\" \"$@\"",
+        store = desk.store().display()
+    );
+    let sealed = |words: &[&str]| call(words).in_mount_namespace(&read_only).run();
+    let answer = sealed(&duration);
+    assert_eq!(answer.succeeds().json()["result"]["seconds"], 3.0);
+    sealed(&["verify"]).succeeds();
+    sealed(&["list"]).succeeds();
+    let other = sealed(&["install", "skill.youtube", "--json"]);
+    other.exits(1).prints_part("is not writable: ");
+    assert_eq!(error_code(&other), "store_unwritable");
+    sealed(&["remove", FEATURE])
+        .exits(1)
+        .says_part("is not writable: ");
+    before.is_still(&Tree::read(&desk.store()));
+    assert_eq!(desk.installs(), 1);
 }
 
 #[test]

@@ -31,13 +31,60 @@ fn a_list_in_an_empty_home_starts_nothing_and_makes_nothing() {
 #[test]
 fn a_native_feature_needs_nothing() {
     let desk = Desk::new();
-    desk.addons(&["install", "search.exa"])
+    desk.addons(&["install", "provider.anthropic"])
         .succeeds()
-        .prints("✓ search.exa needs no add-on: nothing to install\n");
-    let json = desk.addons(&["install", "search.exa", "--json"]);
+        .prints("✓ provider.anthropic needs no add-on: nothing to install\n");
+    let json = desk.addons(&["install", "provider.anthropic", "--json"]);
     assert_eq!(json.succeeds().json()["installed"][0]["state"], "native");
+    assert_eq!(desk.state("provider.anthropic"), "native");
+    desk.addons(&["show", "provider.anthropic"])
+        .succeeds()
+        .prints_part("nothing has to be installed");
     assert_eq!(desk.installs(), 0);
     assert!(!desk.store().exists());
+}
+
+/// Ours is a part of what the chapter calls native; the rest must not claim to be there.
+#[test]
+fn what_this_version_does_not_do_says_so() {
+    let desk = Desk::new();
+    let list = desk.addons(&["list", "--all", "--json"]);
+    let rows = list.succeeds().json()["addons"].clone();
+    let native: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["state"] == "native")
+        .map(|row| row["feature"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        native,
+        ["provider.anthropic", "tool.dashboard", "tool.vision"]
+    );
+    for feature in ["search.exa", "tts.edge", "platform.telegram"] {
+        let row = desk.row(feature);
+        assert_eq!(
+            (&row["state"], &row["kind"]),
+            (&"planned".into(), &"none".into())
+        );
+        let refused = desk.addons(&["install", feature, "--json"]);
+        refused.exits(3);
+        assert_eq!(error_code(&refused), "unsupported");
+        desk.addons(&["install", feature]).refuses(
+            3,
+            &format!(
+                "Feature '{feature}' unavailable: it is not part of this version of Hermes, \
+                 natively or as an add-on"
+            ),
+        );
+        desk.addons(&["show", feature])
+            .succeeds()
+            .prints_part("not part of this version of Hermes");
+        desk.addons(&["install", feature, "--dry-run"])
+            .succeeds()
+            .prints(&format!("{feature}: nothing to install (planned)\n"));
+    }
+    assert_eq!(desk.installs(), 0);
 }
 
 // check 3
@@ -59,7 +106,7 @@ fn only_names_of_the_catalog_can_be_installed() {
     }
     desk.addons(&["install", "platform.teams"])
         .exits(3)
-        .says_part("does not support it yet");
+        .says_part("it is not part of this version of Hermes");
     assert_eq!(desk.installs(), 0);
     assert!(!desk.store().exists());
 }
@@ -391,6 +438,14 @@ fn a_dry_run_changes_nothing() {
         .succeeds()
         .prints("debug.selftest: would install 1 locked package, about 1 MB (absent now)\n");
     assert!(!desk.home.root().exists());
+    desk.install().succeeds();
+    desk.addons(&["install", FEATURE, "--dry-run"])
+        .succeeds()
+        .prints("debug.selftest: nothing to install (installed already)\n");
+    desk.addons(&["install", FEATURE, "--dry-run", "--force"])
+        .succeeds()
+        .prints("debug.selftest: would install 1 locked package, about 1 MB (installed now)\n");
+    assert_eq!(desk.installs(), 1);
 }
 
 #[test]
@@ -440,6 +495,27 @@ fn without_a_fitting_python_the_reason_is_given_and_everything_else_works() {
         .says_part("does not answer as Python does");
     desk.home.run(["--version"]).succeeds();
     assert_eq!(desk.installs(), 0);
+}
+
+/// The hint of a machine without Python names `uv python install`.
+#[test]
+fn an_interpreter_that_uv_keeps_need_not_be_on_the_path() {
+    let desk = Desk::new();
+    let python = desk.home.outside("bin/python-of-the-test");
+    let script = fs::read_to_string(desk.home.outside("bin/uv")).unwrap();
+    let finds = format!(
+        "#!/bin/sh\n[ \"$1 $2\" = 'python find' ] && {{ echo \"$*\" > {asked}; echo {python}; exit 0; }}\n",
+        asked = desk.home.outside("asked").display(),
+        python = python.display()
+    );
+    let script = script.replacen("#!/bin/sh\n", &finds, 1);
+    desk.home.put_outside("bin/uv", script, 0o755);
+    let install = desk.call(&["install", FEATURE]);
+    install.env("HERMES_ADDON_PYTHON", "").run().succeeds();
+    let asked = fs::read_to_string(desk.home.outside("asked")).unwrap();
+    assert_eq!(asked, "python find --no-project >=3.11,<3.14\n");
+    let record = fs::read_to_string(desk.current(FEATURE).join("record.json")).unwrap();
+    assert!(record.contains(python.to_str().unwrap()), "{record}");
 }
 
 #[test]

@@ -7,19 +7,23 @@ use serde_json::json;
 
 use super::{Desk, error_code, names};
 
-const PACKAGE: &str = "npm:@scope/server";
-const PINNED: &str = "npm:@scope/server@1.2.3";
+pub(crate) const PACKAGE: &str = "npm:@scope/server";
+pub(crate) const PINNED: &str = "npm:@scope/server@1.2.3";
 const INTEGRITY: &str = "\"integrity\": \"sha512-AAAA\"";
 
 /// npm resolves the package with these facts, then does as it is told.
-fn npm(desk: &Desk, facts: &str, then: &str) {
+pub(crate) fn npm(desk: &Desk, facts: &str, then: &str) {
     let log = desk.home.outside("npm-calls");
     let script = format!(
         "#!/bin/sh
          [ \"$1\" = --version ] && {{ echo 10.9.0; exit 0; }}
+         [ \"$1\" = config ] && {{ echo {log}.global; exit 0; }}
          echo \"$*\" >> {log}
          env > {log}.env
-         for last; do :; done
+         for word; do
+           [ \"$last\" = --userconfig ] && cp \"$word\" {log}.settings
+           last=$word
+         done
          cd \"$last\" || exit 1
          case $1 in
          install) cat > package-lock.json <<'END'
@@ -38,25 +42,25 @@ END
 }
 
 /// Node answers as this version, and runs something else than the file it is given.
-fn node(desk: &Desk, version: &str, runs: &str) {
+pub(crate) fn node(desk: &Desk, version: &str, runs: &str) {
     let script =
         format!("#!/bin/sh\n[ \"$1\" = --version ] && {{ echo v{version}; exit 0; }}\n{runs}\n");
     desk.home.put_outside("bin/node", script, 0o755);
 }
 
-fn desk() -> Desk {
+pub(crate) fn desk() -> Desk {
     let desk = Desk::new();
     npm(&desk, INTEGRITY, "");
     node(&desk, "22.1.0", "");
     desk
 }
 
-fn calls(desk: &Desk) -> Vec<String> {
+pub(crate) fn calls(desk: &Desk) -> Vec<String> {
     let log = fs::read_to_string(desk.home.outside("npm-calls")).unwrap_or_default();
     log.lines().map(str::to_owned).collect()
 }
 
-fn install(desk: &Desk, words: &[&str]) -> ProgramOutput {
+pub(crate) fn install(desk: &Desk, words: &[&str]) -> ProgramOutput {
     let words = ["install"].iter().chain(words).copied();
     desk.addons(&words.collect::<Vec<_>>())
 }
@@ -96,6 +100,73 @@ fn a_package_is_resolved_once_installed_by_its_hashes_and_listed() {
         names(&desk.store().join("@node/npm:@scope+server")).len(),
         0
     );
+}
+
+/// The registry is the account's, as Python's index is; of its other settings npm sees none.
+#[test]
+fn npm_gets_the_registry_of_the_account_and_none_of_its_other_settings() {
+    let desk = desk();
+    let secret = "npm-token-canary";
+    let npmrc = format!(
+        "registry=https://user.example/npm/\n//user.example/npm/:_authToken={secret}\n\
+         ignore-scripts=false\nscript-shell=/tmp/evil\n"
+    );
+    fs::create_dir_all(desk.home.user_home()).unwrap();
+    fs::write(desk.home.user_home().join(".npmrc"), &npmrc).unwrap();
+    let global = "cafile=/etc/corp.pem\nprefix=/evil\n";
+    desk.home.put_outside("npm-calls.global", global, 0o644);
+    // Settings of the directory that the call is made in count for nothing.
+    let project = desk.home.outside("project");
+    desk.home
+        .put_outside("project/.npmrc", "registry=https://evil.example/\n", 0o644);
+    let settings = || fs::read_to_string(desk.home.outside("npm-calls.settings")).unwrap();
+    let call = desk.call(&["install", PINNED]).in_directory(&project);
+    call.run().succeeds().never_shows(secret);
+    assert_eq!(
+        settings(),
+        format!(
+            "cafile=/etc/corp.pem\nregistry=https://user.example/npm/\n\
+             //user.example/npm/:_authToken={secret}\n"
+        )
+    );
+    for call in calls(&desk) {
+        let given = call.contains(" --userconfig ") && call.contains(" --globalconfig /dev/null ");
+        assert!(given && !call.contains(secret), "{call}");
+    }
+    // Nothing of it stays.
+    let left = desk.home.tree().only(|path| path.ends_with("/npmrc"));
+    assert_eq!(left.paths(), [""; 0]);
+
+    desk.call(&["install", PINNED, "--force"])
+        .env("npm_config_registry", "https://variable.example/")
+        .run()
+        .succeeds();
+    assert!(settings().ends_with("\nregistry=https://variable.example/\n"));
+    let mirror = [
+        "install",
+        PINNED,
+        "--force",
+        "--mirror",
+        "https://mirror.example/",
+    ];
+    desk.addons(&mirror).succeeds();
+    assert!(settings().ends_with("\nregistry=https://mirror.example/\n"));
+    assert!(!settings().contains("registry=https://user.example"));
+    desk.addons(&["install", PINNED, "--wheelhouse", "/"])
+        .exits(2)
+        .says_part("npm:@scope/server@1.2.3 is one of npm");
+}
+
+#[test]
+fn an_installed_package_is_shown() {
+    let desk = desk();
+    desk.addons(&["show", PACKAGE])
+        .exits(1)
+        .says_part("it is not installed");
+    install(&desk, &[PINNED]).succeeds();
+    desk.addons(&["show", PACKAGE])
+        .succeeds()
+        .prints_part("@scope/server@1.2.3");
 }
 
 #[test]

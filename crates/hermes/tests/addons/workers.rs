@@ -234,6 +234,115 @@ fn restart_ends_workers_of_other_processes() {
     drop(running);
 }
 
+#[test]
+fn a_gateway_keeps_the_worker_of_a_resident_add_on() {
+    let bench = Bench::new("addons: {worker: {idle_seconds: 1}}\n", PACKAGE);
+    let start = || {
+        let gateway = bench.desk.program(&["gateway", "run"]);
+        let gateway = gateway.env("HERMES_ADDON_PYTHON", python()).start();
+        let is_ready = |line: &String| line.starts_with("Ready (PID ");
+        while !gateway.next_line().as_ref().is_some_and(is_ready) {}
+        gateway
+    };
+    let mut gateway = start();
+    // Nobody has called it, and nobody does for longer than others are kept.
+    let first = bench.pid();
+    bench.works();
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(bench.worker()["pid"], first);
+    // One that is killed comes back.
+    let killed = Command::new("kill")
+        .args(["-KILL", &first.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    eventually("another one runs", || {
+        let pid = bench.worker()["pid"].as_u64();
+        pid.is_some_and(|pid| pid != first)
+    });
+    assert_eq!(bench.worker()["restarts"], 1);
+    let second = bench.pid();
+    gateway.kill();
+    eventually("it has ended with the gateway", || !is_alive(second));
+}
+
+// check 28
+#[test]
+fn a_feature_whose_worker_runs_is_removed_only_by_force_which_ends_it() {
+    let bench = Bench::new("", PACKAGE);
+    let running = bench.call("sleep").start();
+    let pid = bench.pid();
+    let refused = bench.addons(&["remove", FEATURE, "--json"]).run();
+    assert_eq!(error_code(&refused), "in_use");
+    assert!(is_alive(pid));
+    bench
+        .addons(&["remove", FEATURE, "--force"])
+        .run()
+        .succeeds();
+    eventually("the worker has ended", || !is_alive(pid));
+    assert_eq!(bench.desk.state(FEATURE), "absent");
+    drop(running);
+}
+
+#[test]
+fn a_reinstall_gives_a_feature_that_crashed_too_often_another_chance() {
+    let bench = Bench::new("addons: {worker: {max_restarts: 1}}\n", PACKAGE);
+    bench.call("die").run().exits(1);
+    assert_eq!(bench.worker()["state"], "failed");
+    bench
+        .addons(&["install", FEATURE, "--force"])
+        .run()
+        .succeeds();
+    bench.works();
+}
+
+#[test]
+fn packages_that_no_tool_uses_have_no_worker_to_call() {
+    let bench = Bench::new("", PACKAGE);
+    bench.desk.lock("skill.youtube", "0.7.2");
+    bench.desk.uv(": > \"$site/youtube_transcript_api.py\"");
+    bench.addons(&["install", "skill.youtube"]).run().succeeds();
+    let call = bench
+        .addons(&["call", "skill.youtube", "scripts.run"])
+        .run();
+    assert_eq!(error_code(&call), "unsupported");
+    call.exits(3)
+        .prints_part("hermes addons python skill.youtube SCRIPT");
+    assert_eq!(bench.desk.row("skill.youtube")["worker"], Value::Null);
+    for verb in ["restart", "logs"] {
+        bench
+            .addons(&[verb, "skill.youtube"])
+            .run()
+            .exits(3)
+            .says_part("no tool of this version of Hermes uses it");
+        bench
+            .addons(&[verb, "npm:server"])
+            .run()
+            .exits(3)
+            .says_part("logs/mcp-stderr.log");
+    }
+}
+
+#[test]
+fn the_log_of_a_worker_can_be_followed() {
+    let bench = Bench::new("", PACKAGE);
+    bench
+        .addons(&["logs", FEATURE])
+        .run()
+        .succeeds()
+        .says("debug.selftest has printed nothing yet.\n");
+    let followed = bench.addons(&["logs", FEATURE, "--follow"]).start();
+    bench.works();
+    let line = followed.next_line().unwrap();
+    assert!(line.ends_with("the package was imported"), "{line}");
+    bench.works();
+    let line = followed.next_line().unwrap();
+    assert!(line.ends_with("the package was imported"), "{line}");
+    let listed = bench.desk.program(&["logs", "list"]).run();
+    listed.succeeds().prints_part("addons/debug.selftest");
+    let last = bench.addons(&["logs", FEATURE, "-n", "1"]).run();
+    assert_eq!(last.succeeds().stdout.lines().count(), 1);
+}
+
 // check 24
 #[test]
 fn a_worker_sees_no_secret() {
@@ -332,9 +441,16 @@ fn bad_calls_say_what_is_wrong() {
         .addons(&["call", FEATURE, "debug.report", "[]"])
         .run()
         .exits(2);
-    let missing = bench.addons(&["call", "tts.piper", "tts.synthesize"]).run();
+    let missing = bench
+        .addons(&["call", "tts.espeak", "tts.synthesize"])
+        .run();
     assert_eq!(error_code(&missing), "not_installed");
     missing.exits(1);
     bench.addons(&["restart", "search.exa"]).run().exits(3);
+    // Installed or not, no tool uses it.
+    let unused = bench
+        .addons(&["call", "platform.feishu", "platform.send"])
+        .run();
+    unused.exits(3);
     bench.addons(&["logs", "nope.x"]).run().exits(2);
 }

@@ -58,6 +58,9 @@ fn a_server_sees_the_allowed_variables_and_its_own() {
 #[test]
 fn a_bare_npx_is_found_in_the_users_own_directory() {
     let desk = Desk::new(&[], "");
+    // The database of malware is not asked by tests.
+    desk.home
+        .put(".env", "OSV_ENDPOINT=http://127.0.0.1:9/v1/query\n");
     let bin = desk.home.user_home().join(".local/bin");
     std::fs::create_dir_all(&bin).unwrap();
     let script = format!(

@@ -33,6 +33,9 @@ sections! {
     "addons" open = false {
         /// Python 3.11 to 3.13 that add-ons are installed for; empty means the first on `PATH`.
         "python": text("").var("HERMES_ADDON_PYTHON");
+        /// Whether a person is asked before a tool installs an add-on that it needs. Where nobody can
+        /// be asked, nothing is installed then.
+        "confirm": flag(false);
         /// Seconds that one install may take, 30 to 1800.
         "install_timeout_seconds": int(300);
         /// Megabytes that all add-ons together may take.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hermes_addons::Invocation;
-use hermes_runtime::addon_access;
+use hermes_runtime::{Nobody, Person, addon_access};
 use serde_json::{Value, json};
 
 use super::{addons, succeeded};
@@ -39,7 +39,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     let addons = addons(context)?;
     context.start_logging();
-    let access = addon_access(context, &Arc::new(context.redactor()));
+    let nobody: Arc<dyn Person> = Arc::new(Nobody);
+    let access = addon_access(context, &Arc::new(context.redactor()), &nobody);
     let call = Invocation {
         feature: &args.feature,
         role,

@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed, NodePackage};
+use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed, NodePackage, State};
 use serde_json::json;
 
-use super::progress::Progress;
+use super::progress::install_with_progress;
 use super::{addons, error_json, finish};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::signal_watch::interruptible;
 use crate::ui::{counted, human_size};
 
 #[derive(Debug, clap::Args)]
@@ -53,6 +51,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "--mirror takes an address that begins with https://",
         ));
     }
+    let package = args
+        .features
+        .iter()
+        .find(|name| NodePackage::is_meant(name));
+    if let Some(package) = package
+        && (wheelhouse.is_some() || python.is_some())
+    {
+        return Err(CommandError::usage(format!(
+            "--wheelhouse and --python are for Python packages; {package} is one of npm"
+        )));
+    }
     let addons = addons(context)?;
     if args.dry_run {
         return dry_run(args, context, &addons);
@@ -66,20 +75,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let (mut installed, mut failures) = (Vec::new(), Vec::new());
     for feature in &args.features {
-        let outcome = interruptible(|interrupt| {
-            Progress::shown(context, feature, |progress| {
-                let request = InstallRequest {
-                    feature: feature.clone(),
-                    force: args.force,
-                    python: python.clone(),
-                    mirror: args.mirror.clone(),
-                    wheelhouse: wheelhouse.clone(),
-                    cancel: Some(Arc::clone(interrupt)),
-                };
-                addons.install(&request, progress)
-            })
-        })??;
-        match outcome {
+        let request = InstallRequest {
+            feature: feature.clone(),
+            force: args.force,
+            python: python.clone(),
+            mirror: args.mirror.clone(),
+            wheelhouse: wheelhouse.clone(),
+            cancel: None,
+        };
+        match install_with_progress(context, &addons, request)? {
             Ok(done) => {
                 if !args.json {
                     context.line(sentence(&done))?;
@@ -146,6 +150,9 @@ fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> 
                     "{feature}: nothing to install ({})",
                     details.row.state.name()
                 ),
+                (..) if details.row.state == State::Installed && !args.force => {
+                    format!("{feature}: nothing to install (installed already)")
+                }
                 (_, Some((_, reason, _))) => format!("{feature}: would be refused, {reason}"),
                 (count, None) => format!(
                     "{feature}: would install {}, about {} MB ({} now)",

@@ -10,7 +10,7 @@ use crate::ui::{Table, human_size};
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// Include features that are not installed, and those that need no add-on
+    /// Include features that are not installed, need no add-on, or are not part of this version
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let addons = addons(context)?;
     let overview = addons.overview();
-    let is_shown = |row: &&AddonRow| args.all || row.is_active() && !is_hidden(row);
+    let is_shown = |row: &&AddonRow| args.all || row.is_of_interest() && !is_hidden(row);
     let rows: Vec<&AddonRow> = overview.addons.iter().filter(is_shown).collect();
     if args.json {
         return context.json(&json!({
@@ -87,7 +87,7 @@ fn cells(row: &AddonRow) -> Vec<String> {
         row.state.name().to_owned(),
         row.version.clone().unwrap_or_else(|| "-".to_owned()),
         size,
-        row.kind.to_owned(),
+        if row.kind == "none" { "-" } else { row.kind }.to_owned(),
         worker.to_owned(),
     ]
 }

@@ -1,11 +1,11 @@
 //! `hermes addons logs`.
 
+use hermes_telemetry::reader::{LogName, LogQuery, LogReader, ReadError};
+
 use super::{addons, succeeded};
+use crate::commands::logs::{follow, print};
 use crate::context::Context;
 use crate::error::Result;
-
-/// Bytes of a log that are read: it is moved away before it is much larger.
-const MAX_LOG: u64 = 2 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -14,19 +14,32 @@ pub(crate) struct Args {
     /// Number of lines to print
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: usize,
+    /// Keep printing new lines
+    #[arg(short, long)]
+    follow: bool,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let addons = addons(context)?;
-    let path = succeeded(context, addons.worker_log(&args.feature), false)?;
-    let Some(bytes) = hermes_fs::read_optional(&path, MAX_LOG)? else {
-        return context.note(format!("{} has printed nothing yet.", args.feature));
+    let feature = succeeded(context, addons.with_worker(&args.feature), false)?;
+    let reader = LogReader::new(
+        context.location.home.join("logs"),
+        LogName::Addon(feature.to_owned()),
+        &context.zone(),
+        jiff::Timestamp::now(),
+    );
+    let query = LogQuery {
+        lines: args.lines,
+        ..LogQuery::default()
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    let first = lines.len().saturating_sub(args.lines);
-    lines
-        .iter()
-        .skip(first)
-        .try_for_each(|line| context.line(line))
+    if args.follow {
+        return follow(context, &reader, &query, None);
+    }
+    match reader.read(&query) {
+        Ok(lines) => print(context, None, &lines),
+        Err(ReadError::Missing { .. }) => {
+            context.note(format!("{feature} has printed nothing yet."))
+        }
+        Err(error) => Err(error.into()),
+    }
 }

@@ -8,6 +8,7 @@ mod list;
 mod logs;
 mod progress;
 mod python;
+mod refresh;
 mod remove;
 mod restart;
 mod show;
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 use super::exit;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+pub(crate) use refresh::refresh_addons;
 
 verbs! { Context;
     /// List optional backends and whether they are installed

@@ -2,21 +2,22 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_addons::{InstallObserver, InstallStep};
+use hermes_addons::{Addons, InstallObserver, InstallRequest, InstallStep, Installed};
 use hermes_proc::Wake;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::signal_watch::interruptible;
 use crate::ui::{Printer, human_size};
 
 /// How often the line is painted anew.
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// Shows the steps of the install of one feature.
-pub(super) struct Progress<'a> {
+struct Progress<'a> {
     printer: Printer,
     feature: &'a str,
     begun: Instant,
@@ -27,11 +28,7 @@ pub(super) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Calls `work` with an observer whose steps are shown until it returns.
-    pub(super) fn shown<T>(
-        context: &Context,
-        feature: &'a str,
-        work: impl FnOnce(&Self) -> T,
-    ) -> Result<T> {
+    fn shown<T>(context: &Context, feature: &'a str, work: impl FnOnce(&Self) -> T) -> Result<T> {
         let progress = Self {
             printer: context.printer,
             feature,
@@ -71,6 +68,24 @@ impl<'a> Progress<'a> {
         // A terminal that has gone is found out when the result is printed.
         drop(self.printer.replace_line(&line));
     }
+}
+
+/// Installs, shows how far it is, and stops on Ctrl-C.
+pub(super) fn install_with_progress(
+    context: &Context,
+    addons: &Addons,
+    request: InstallRequest,
+) -> Result<hermes_addons::Result<Installed>> {
+    let feature = request.feature.clone();
+    interruptible(|interrupt| {
+        let request = InstallRequest {
+            cancel: Some(Arc::clone(interrupt)),
+            ..request
+        };
+        Progress::shown(context, &feature, |progress| {
+            addons.install(&request, progress)
+        })
+    })?
 }
 
 impl InstallObserver for Progress<'_> {

@@ -1,6 +1,6 @@
 //! `hermes addons show`.
 
-use hermes_addons::Details;
+use hermes_addons::{Details, State};
 use serde_json::json;
 
 use super::list::gate_json;
@@ -46,7 +46,11 @@ fn page(
     let mut page = Page::new(context.printer, LABEL_WIDTH);
     page.heading(&row.feature);
     page.row("State", row.state.name());
-    page.row("Packages", &row.specs.join(", "));
+    match row.state {
+        State::Native => page.row("Note", "part of Hermes: nothing has to be installed"),
+        State::Planned => page.row("Note", "not part of this version of Hermes"),
+        _ => page.row("Packages", &row.specs.join(", ")),
+    }
     if details.closure.is_empty() {
         return page.text;
     }
@@ -57,6 +61,9 @@ fn page(
         page.row("Size", &format!("about {} MB", details.size_mb));
     }
     page.row("Used for", &details.roles.join(", "));
+    if !row.needed_by.is_empty() {
+        page.row("Needed by", &row.needed_by.join(", "));
+    }
     for name in details.secrets {
         let state = if is_set(name) { "set" } else { "not set" };
         page.row("Works with", &format!("{name} ({state})"));

@@ -3,7 +3,7 @@
 use hermes_addons::{Addons, InstallRequest, Verified, VerifyMode};
 use serde_json::json;
 
-use super::progress::Progress;
+use super::progress::install_with_progress;
 use super::{addons, failed, succeeded};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -56,10 +56,7 @@ fn repair(args: &Args, context: &Context, addons: &Addons, found: &[Verified]) -
             force: true,
             ..InstallRequest::default()
         };
-        let outcome = Progress::shown(context, &damaged.feature, |progress| {
-            addons.install(&request, progress)
-        })?;
-        if let Err(error) = outcome {
+        if let Err(error) = install_with_progress(context, addons, request)? {
             return Err(failed(context, error, args.json)?);
         }
     }

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use hermes_config::vars;
 use hermes_gateway::{
-    BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
-    MemoryLog, Replaced, SettingsWatch, StartError, Sweeps, refuse_beside_other_host,
+    AddonKeeper, BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions,
+    HostedService, MemoryLog, Replaced, SettingsWatch, StartError, Sweeps,
+    refuse_beside_other_host,
 };
+use hermes_runtime::ResidentAddons;
 use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use hermes_telemetry::{Level, LogMode};
 
@@ -97,7 +99,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     settle_hooks(context, args.accept_hooks)?;
     start_logging(args, context);
     context.out(BANNER)?;
-    let services: Vec<Box<dyn HostedService>> = vec![
+    let mut services: Vec<Box<dyn HostedService>> = vec![
         Box::new(ApiService),
         Box::new(SettingsWatch::default()),
         Box::new(BoardDispatcher::default()),
@@ -106,6 +108,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Box::new(Sweeps),
         Box::new(MemoryLog),
     ];
+    if ResidentAddons::are_there(context) {
+        services.push(Box::new(AddonKeeper::default()));
+    }
     let pid = std::process::id();
     let on_ready = || {
         if !args.quiet {
