@@ -16,14 +16,14 @@ use crate::post::{Post, end, ready, until};
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// A gateway whose API server is on.
-struct Api {
-    post: Post,
+pub(crate) struct Api {
+    pub(crate) post: Post,
     port: u16,
 }
 
-struct Reply {
-    status: u16,
-    body: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) body: String,
 }
 
 impl Reply {
@@ -47,7 +47,7 @@ impl Api {
         api
     }
 
-    fn playing(script: &str, settings: &str) -> Self {
+    pub(crate) fn playing(script: &str, settings: &str) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
@@ -93,7 +93,7 @@ impl Api {
         BufReader::new(stream)
     }
 
-    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Reply {
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Reply {
         let mut reader = self.begin(method, path, headers, body);
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();

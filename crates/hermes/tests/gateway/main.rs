@@ -14,6 +14,7 @@ mod api_server;
 mod bad_input;
 mod commands;
 mod drain;
+mod handlers;
 mod instance;
 mod memory;
 mod notifier;

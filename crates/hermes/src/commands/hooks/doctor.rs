@@ -15,7 +15,7 @@ const SHOWN: usize = 200;
 
 pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("running hooks")?;
-    let found = ProfileHooks::of(context);
+    let found = ProfileHooks::with_gateway(context);
     let mut problems = found.problems.len();
     for problem in &found.problems {
         context.line(format!("✗ {problem}"))?;

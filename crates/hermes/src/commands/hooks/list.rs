@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
-    let found = ProfileHooks::of(context);
+    let found = ProfileHooks::with_gateway(context);
     if args.json {
         let hooks: Vec<Value> = found
             .hooks
