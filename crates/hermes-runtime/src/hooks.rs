@@ -130,7 +130,7 @@ pub(crate) fn conversation_hooks(
 }
 
 /// Tells the accepted handlers of `hooks/` that a gateway has started. Blocks until they have ended.
-pub fn tell_gateway_startup(context: &Context, services: &[String]) {
+pub fn tell_gateway_startup(context: &Context, platforms: &[String]) {
     let event = HookEvent::GatewayStartup;
     let found = ProfileHooks::with_gateway(context);
     for problem in &found.problems {
@@ -138,7 +138,7 @@ pub fn tell_gateway_startup(context: &Context, services: &[String]) {
     }
     let hooks = found.hooks.iter().filter(|hook| hook.event == event);
     let host = hook_host(context);
-    let payload = gateway_payload(event, serde_json::json!({"platforms": services}));
+    let payload = gateway_payload(event, serde_json::json!({"platforms": platforms}));
     for hook in hooks {
         let command = &hook.command;
         if found.accepted.find(event, command).is_none() {

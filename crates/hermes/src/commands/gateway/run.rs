@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hermes_api::ApiSettings;
 use hermes_config::vars;
 use hermes_gateway::{
     BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions, HostedService,
@@ -117,7 +118,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let told = (**context).clone();
         let started = std::thread::Builder::new()
             .name("hermes-startup-hooks".to_owned())
-            .spawn(move || tell_gateway_startup(&told, &["api_server".to_owned()]));
+            .spawn(move || {
+                let serves = matches!(ApiSettings::resolve(&told), Ok(Some(_)));
+                let platforms = serves.then(|| "api_server".to_owned());
+                tell_gateway_startup(&told, platforms.as_slice());
+            });
         if let Err(error) = started {
             tracing::warn!(%error, "hooks are not told of the start");
         }

@@ -63,11 +63,15 @@ fn findings(
         Some(_) => {}
     }
     let Some(acceptance) = found.accepted.find(hook.event, &hook.command) else {
-        findings.push(Err(
-            "it was not accepted, so it is not run; start `hermes chat` at a terminal, or use \
-             --accept-hooks once"
-                .to_owned(),
-        ));
+        findings.push(Err(format!(
+            "it was not accepted, so it is not run; start `hermes {}` at a terminal, or use \
+                 --accept-hooks once",
+            if hook.event.is_of_gateway() {
+                "gateway run"
+            } else {
+                "chat"
+            }
+        )));
         // What nobody has agreed to is not run here either.
         return findings;
     };

@@ -53,8 +53,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.out(&table.render())?;
     if found.unseen().next().is_some() {
         context.note(
-            "Hooks that were not accepted are not run: `hermes chat` asks at a terminal, \
-             --accept-hooks accepts them all.",
+            "Hooks that were not accepted are not run: `hermes chat` asks at a terminal, for those of \
+             hooks/ `hermes gateway run`; --accept-hooks accepts them all.",
         )?;
     }
     Ok(())

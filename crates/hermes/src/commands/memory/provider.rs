@@ -105,7 +105,7 @@ fn usable(context: &hermes_runtime::Context, is_unchecked: bool) -> Result<Strin
 fn refused(name: &str, failure: &Failure) -> CommandError {
     let message = format!("the memory service {name} was asked and failed: {failure}");
     CommandError::environment(message)
-        .hint("nothing was changed; `--no-check` sets it up without asking it")
+        .hint("it was not switched on; `--no-check` does so without asking it")
 }
 
 fn list(context: &Context) -> Result<()> {
