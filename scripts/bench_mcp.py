@@ -57,7 +57,7 @@ def page(figures):
     return [
         "", "## MCP servers", "",
         f"`hermes chat -Q --yolo -q go` in a home without MCP servers, and in one with {SERVERS} of "
-        f"eight tools each. Median of {ROUNDS} runs each, in turns; no server is started.", "",
+        f"nine tools each. Median of {ROUNDS} runs each, in turns; no server is started.", "",
         "| Servers | One turn | More | Budget |", "|---|---|---|---|",
         f"| none | {figures[0] * 1000:.1f} ms | | |",
         f"| {SERVERS} | {figures[SERVERS] * 1000:.1f} ms | {cost(figures):.1f} ms "

@@ -220,7 +220,10 @@ impl SubAgentRunner {
             parent.may_call(name) && !withheld
         };
         let mut offer = own.registry.offer(&selection, own);
-        offer.tools.retain(|spec| allowed(spec.name));
+        // What a memory service knows is the parent's business.
+        offer
+            .tools
+            .retain(|spec| allowed(spec.name) && spec.toolset != "memory");
         offer.defer(&own.conversation.tool_search, window);
         let names = offer.names();
         (tool_schemas(offer.tools), names)

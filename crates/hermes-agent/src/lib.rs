@@ -16,6 +16,7 @@ mod goal;
 mod history_repair;
 mod hook_events;
 mod image_mode;
+mod memory_events;
 mod message_conversion;
 mod observer;
 mod profile_description;

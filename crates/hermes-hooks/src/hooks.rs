@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hermes_proc::Wake;
 use serde_json::{Map, Value, json};
 
+use crate::background::Background;
 use crate::event::HookEvent;
 use crate::host::HookHost;
 use crate::reply::HookReply;
@@ -16,10 +17,11 @@ use crate::spill::OutputSpill;
 /// The accepted hooks of a conversation.
 pub struct Hooks {
     specs: Vec<HookSpec>,
-    host: Box<dyn HookHost>,
+    host: Arc<dyn HookHost>,
     /// Where the conversation takes place: `cli`, `api_server`, …
     platform: String,
     spill: OutputSpill,
+    background: Background,
 }
 
 /// Something that hooks are told of.
@@ -58,7 +60,7 @@ impl Hooks {
     /// Hooks that were accepted.
     pub fn new(
         hooks: Vec<HookSpec>,
-        host: Box<dyn HookHost>,
+        host: Arc<dyn HookHost>,
         platform: &str,
         spill: OutputSpill,
     ) -> Self {
@@ -67,12 +69,16 @@ impl Hooks {
             host,
             platform: platform.to_owned(),
             spill,
+            background: Background::default(),
         }
     }
 
     /// Whether there is a hook of this event.
     pub fn has(&self, event: HookEvent) -> bool {
-        self.specs.iter().any(|hook| hook.event == event)
+        let in_gateway = event.in_gateway();
+        self.specs
+            .iter()
+            .any(|hook| hook.event == event || Some(hook.event) == in_gateway)
     }
 
     /// What else there is to know, with the platform.
@@ -118,8 +124,26 @@ impl Hooks {
         self.replies(occasion).for_each(drop);
     }
 
+    /// Lets handlers of a gateway know, beside what happens.
+    fn tell_gateway(&self, occasion: &Occasion<'_>) {
+        let Some(event) = occasion.event.in_gateway() else {
+            return;
+        };
+        let mut payload: Option<Arc<str>> = None;
+        for hook in self.specs.iter().filter(|hook| hook.event == event) {
+            let payload = payload.get_or_insert_with(|| {
+                let context = gateway_context(occasion);
+                Arc::from(gateway_payload(event, context))
+            });
+            let cwd = occasion.cwd.to_owned();
+            self.background
+                .tell(hook, Arc::clone(payload), cwd, &self.host);
+        }
+    }
+
     /// The answers of the hooks that are for this, one after the other.
     fn replies<'a>(&'a self, occasion: &'a Occasion<'a>) -> impl Iterator<Item = HookReply> + 'a {
+        self.tell_gateway(occasion);
         let tool = occasion.tool.map(|(name, _)| name);
         let mut payload = None;
         self.specs
@@ -136,4 +160,37 @@ impl Hooks {
                 run.reply
             })
     }
+}
+
+/// Most characters of a message or an answer that a handler of a gateway is told.
+const MOST_TOLD: usize = 500;
+
+/// What the handler of an event of a gateway reads.
+pub fn gateway_payload(event: HookEvent, context: Value) -> String {
+    json!({"event_type": event.name(), "context": context}).to_string()
+}
+
+/// What handlers of a gateway are told of something in a conversation.
+fn gateway_context(occasion: &Occasion<'_>) -> Value {
+    let extra = &occasion.extra;
+    let text = |name: &str| extra.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut context = json!({
+        "platform": text("platform"),
+        "user_id": "",
+        "chat_id": "",
+        "thread_id": "",
+        "chat_type": "",
+        "session_id": occasion.session,
+    });
+    let cut = |text: &str| hermes_text::cut(text, MOST_TOLD).to_owned();
+    match occasion.event {
+        HookEvent::PreLlmCall => context["message"] = cut(text("user_message")).into(),
+        HookEvent::PostLlmCall => {
+            context["message"] = cut(text("user_message")).into();
+            context["response"] = cut(text("assistant_response")).into();
+        }
+        HookEvent::PreApiRequest => context["iteration"] = extra["api_call_count"].clone(),
+        _ => {}
+    }
+    context
 }

@@ -5,7 +5,9 @@
 //! fail, hang or print without end; the conversation goes on unless the hook was set to block then.
 
 mod accepted;
+mod background;
 mod command;
+mod directory;
 mod event;
 mod hooks;
 mod host;
@@ -16,8 +18,9 @@ mod spill;
 
 pub use accepted::{Acceptance, AcceptedHooks};
 pub use command::{script_of, script_time};
+pub use directory::hooks_of_directories;
 pub use event::HookEvent;
-pub use hooks::{Hooks, Occasion};
+pub use hooks::{Hooks, Occasion, gateway_payload};
 pub use host::HookHost;
 pub use reply::HookReply;
 pub use run::{HookEnd, HookRun, run_hook};

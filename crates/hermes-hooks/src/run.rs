@@ -18,6 +18,8 @@ use crate::spec::{HookSpec, OnError};
 const MOST_OUTPUT: usize = 1 << 20;
 /// The code by which a hook refuses a call; what it wrote to standard error is the reason.
 const REFUSES: i32 = 2;
+/// Calls the `handle` of a module of the user's.
+const PYTHON_HANDLER: &str = include_str!("handler.py");
 /// Characters of standard error that go into the log.
 const LOGGED: usize = 400;
 
@@ -77,8 +79,14 @@ fn start(
     interrupt: Option<&Arc<Wake>>,
 ) -> Result<Output, HookEnd> {
     let failed = |why: &str| HookEnd::Failed(why.to_owned());
-    let words = words(&spec.command, host.account_home())
+    let mut words = words(&spec.command, host.account_home())
         .ok_or_else(|| failed("its command cannot be split into words"))?;
+    if spec.event.is_of_gateway() && words.iter().any(|word| word.ends_with("handler.py")) {
+        let python = ["python3", "-c", PYTHON_HANDLER].map(str::to_owned);
+        words.splice(0..0, python);
+    } else if spec.event.is_of_gateway() {
+        words.push(spec.event.name().to_owned());
+    }
     let variables = host.variables(&spec.env_passthrough);
     let path = variables.iter().rev().find(|(name, _)| name == "PATH");
     let program = words.first().map_or("", String::as_str);
@@ -127,7 +135,12 @@ fn understood(
             return (reply, None);
         }
         HookEnd::Exited(code) => {
-            let parsed = HookReply::parse(spec.event, stdout);
+            // What the handler of a gateway says is not asked for.
+            let parsed = if spec.event.is_of_gateway() {
+                Ok(HookReply::Nothing)
+            } else {
+                HookReply::parse(spec.event, stdout)
+            };
             match (code, parsed) {
                 // An answer counts, whatever the code.
                 (_, Ok(reply)) if reply != HookReply::Nothing => return (reply, None),

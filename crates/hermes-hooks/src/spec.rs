@@ -50,6 +50,18 @@ enum Matcher {
 }
 
 impl HookSpec {
+    /// A handler of a gateway's event.
+    pub(crate) fn of_handler(event: HookEvent, command: &str, timeout: Duration) -> Self {
+        Self {
+            event,
+            command: command.to_owned(),
+            timeout,
+            on_error: OnError::Allow,
+            env_passthrough: Vec::new(),
+            matcher: None,
+        }
+    }
+
     /// The tools it is for, as the settings have them; `None` for all.
     pub fn matcher(&self) -> Option<&str> {
         self.matcher.as_ref().map(|matcher| match matcher {

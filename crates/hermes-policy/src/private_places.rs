@@ -128,7 +128,8 @@ const IN_HOME: &[Entries] = &[
 const IN_HERMES_HOME: &[Entries] = &[
     (
         ".env .anthropic_oauth.json auth.json auth.lock auth/google_oauth.json \
-         webhook_subscriptions.json cache/bws_cache cache/op_cache",
+         webhook_subscriptions.json cache/bws_cache cache/op_cache mem0.json supermemory.json \
+         hindsight/config.json",
         Copies,
         HermesSecrets,
     ),

@@ -14,6 +14,7 @@ use hermes_board::completion::GoalJudge;
 use hermes_checkpoints::Checkpoints;
 use hermes_providers::{AuxiliaryModels, Effort, Image};
 use hermes_session::{Session, SessionId};
+use hermes_tools::carry_credentials;
 
 use crate::active_sessions::SessionSlot;
 use crate::checkpoints::Upkeep;
@@ -23,6 +24,7 @@ use crate::error::Result;
 use crate::essentials::model_choice;
 use crate::image_input;
 use crate::images;
+use crate::memory_service;
 use crate::opening::new_session;
 use crate::person::Person;
 use crate::personality;
@@ -282,6 +284,12 @@ impl Conversation {
         let found = skills::load(&[name.to_owned()], &self.context)?;
         let id = self.agent.session_id();
         self.tools.skills.ask_for_missing(&found, id.as_str());
+        for skill in &found {
+            let call = self.agent.context();
+            for problem in carry_credentials(skill, &*self.tools.skills, call) {
+                self.person.warn(&problem, None);
+            }
+        }
         let told = self
             .tools
             .skills
@@ -337,6 +345,9 @@ impl Conversation {
         self.title.close();
         self.review.close();
         let closed = self.agent.close();
+        if let Some(memory) = &self.agent.context().conversation.memory {
+            memory.close(self.tools.interrupt());
+        }
         if !self.tools.interrupt().is_raised() {
             pruning::prune_if_due(self.agent.store(), &self.context);
         }
@@ -368,7 +379,9 @@ impl Conversation {
     }
 
     fn prompt(&self, id: &SessionId) -> PromptParts {
-        let notes = self.worktree.iter().map(Worktree::note).collect();
+        let memory = self.agent.context().conversation.memory.as_deref();
+        let notes = self.worktree.iter().map(Worktree::note);
+        let notes = notes.chain(memory.map(memory_service::note)).collect();
         let subject = Subject::agent(&self.agent);
         system_prompt::parts(
             subject,

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hermes_config::vars;
-use hermes_hooks::{AcceptedHooks, HookHost, HookSpec, Hooks, OutputSpill, configured};
+use hermes_hooks::{
+    AcceptedHooks, HookEvent, HookHost, HookSpec, Hooks, OutputSpill, configured, gateway_payload,
+    hooks_of_directories, run_hook,
+};
 use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 use hermes_terminal::environment::LiveEnvironment;
@@ -36,6 +39,15 @@ impl ProfileHooks {
             problems: found.problems,
             accepted: AcceptedHooks::of_home(&context.location.home, &context.location.user_home),
         }
+    }
+
+    /// Those of the settings, and those of `hooks/` that a gateway tells of its events.
+    pub fn with_gateway(context: &Context) -> Self {
+        let mut found = Self::of(context);
+        let of_directories = hooks_of_directories(&context.location.home);
+        found.hooks.extend(of_directories.hooks);
+        found.problems.extend(of_directories.problems);
+        found
     }
 
     /// Hooks that nobody has accepted.
@@ -72,11 +84,21 @@ pub fn hook_host(context: &Context) -> impl HookHost {
 pub(crate) fn conversation_hooks(
     context: &Context,
     platform: &str,
+    is_served: bool,
     sandbox: Option<Arc<LocalSandbox>>,
     person: &dyn Person,
 ) -> Option<Arc<Hooks>> {
-    context.config().get("hooks")?;
-    let found = ProfileHooks::of(context);
+    let of_directories = if is_served {
+        // What is wrong with them was said when the gateway started.
+        hooks_of_directories(&context.location.home).hooks
+    } else {
+        Vec::new()
+    };
+    if of_directories.is_empty() {
+        context.config().get("hooks")?;
+    }
+    let mut found = ProfileHooks::of(context);
+    found.hooks.extend(of_directories);
     for problem in &found.problems {
         person.warn(problem, Some("`hermes hooks doctor` checks all hooks"));
     }
@@ -104,7 +126,30 @@ pub(crate) fn conversation_hooks(
     let location = &context.location;
     let setting = context.config().get("hooks");
     let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
-    Some(Arc::new(Hooks::new(hooks, Box::new(host), platform, spill)))
+    Some(Arc::new(Hooks::new(hooks, Arc::new(host), platform, spill)))
+}
+
+/// Tells the accepted handlers of `hooks/` that a gateway has started. Blocks until they have ended.
+pub fn tell_gateway_startup(context: &Context, platforms: &[String]) {
+    let event = HookEvent::GatewayStartup;
+    let found = ProfileHooks::with_gateway(context);
+    for problem in &found.problems {
+        tracing::warn!("{problem}");
+    }
+    let hooks = found.hooks.iter().filter(|hook| hook.event == event);
+    let host = hook_host(context);
+    let payload = gateway_payload(event, serde_json::json!({"platforms": platforms}));
+    for hook in hooks {
+        let command = &hook.command;
+        if found.accepted.find(event, command).is_none() {
+            tracing::warn!("the hook {command} is not run: nobody has accepted it");
+            continue;
+        }
+        let run = run_hook(hook, &payload, &host, &context.location.home, None);
+        if let Some(problem) = run.problem {
+            tracing::warn!("the hook {command} of {} failed: {problem}", event.name());
+        }
+    }
 }
 
 /// What scripts of the user's run with.

@@ -24,6 +24,7 @@ use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::essentials::Essentials;
 use crate::hooks::conversation_hooks;
+use crate::memory_service::{self, conversation_memory};
 use crate::opening::{chosen_session, context_in_directory, new_session, offered_tools};
 use crate::person::{Clarifier, Person};
 use crate::personality;
@@ -99,7 +100,12 @@ impl Runtime {
         let id = session_id(request, resumed.as_ref())?;
         let worker = Worker::from_context(&context)?;
         let slot = take_slot(worker.as_ref(), &context, &id)?;
-        let tools = assemble_tools(&context, request, (backend, &skills), &id, &person)?;
+        let mut tools = assemble_tools(&context, request, (backend, &skills), &id, &person)?;
+        let redactor = Arc::clone(tools.redactor());
+        let memory = conversation_memory(&context, request, &redactor, &person);
+        if let Some(service) = &memory {
+            tools.add_memory_service(service);
+        }
         let mut call = tools.call_context(id.as_str());
         let settings = agent_settings(&context, request, &tools, &*person);
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
@@ -125,8 +131,15 @@ impl Runtime {
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
             tool_search: ToolSearchSettings::resolve(context.config()),
-            hooks: conversation_hooks(&context, &request.platform, tools.hook_sandbox(), &*person),
+            hooks: conversation_hooks(
+                &context,
+                &request.platform,
+                request.is_served,
+                tools.hook_sandbox(),
+                &*person,
+            ),
             checkpoints: conversation_checkpoints(&context, request.checkpoints, &tools, &person),
+            memory: memory.clone(),
         };
         let window = provider.route().context_length;
         let offered = offered_tools(&mut call, request, &tools, window, &context, &*person)?;
@@ -147,7 +160,10 @@ impl Runtime {
         compaction_notice::tell(&parts, &context, &*person);
         tools.mcp.tell(&*person);
         let notes = worktree.iter().map(Worktree::note);
-        let notes = notes.chain(tools.mcp.note()).collect();
+        let notes = notes.chain(tools.mcp.note());
+        let notes = notes
+            .chain(memory.as_deref().map(memory_service::note))
+            .collect();
         let subject = Subject::parts(&parts);
         let prompt = system_prompt::parts(subject, &id, request, &tools, notes, &context);
         let mut agent = match &resumed {

@@ -16,6 +16,7 @@ mod hooked;
 mod kanban;
 mod mcp;
 mod memory;
+mod memory_service;
 mod remote;
 mod result;
 mod saved_result;
@@ -49,11 +50,13 @@ pub use hooked::call_with_hooks;
 pub use kanban::{BoardAccess, ImageReference, has_image_ending, images_in, kanban_tools};
 pub use mcp::{McpTool, ResultImage, result_images};
 pub use memory::{MemoryTool, apply_pending_memory};
+pub use memory_service::MemoryServiceTool;
 pub use result::{error, is_failure};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
 pub use skills::{
     SkillAccess, SkillManageTool, SkillSession, SkillViewTool, SkillsListTool, apply_pending_skill,
+    carry_credentials,
 };
 pub use speech::{AddonAccess, TextToSpeechTool};
 pub use terminal::{

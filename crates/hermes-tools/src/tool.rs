@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hermes_board::completion::GoalJudge;
 use hermes_checkpoints::Checkpoints;
 use hermes_hooks::Hooks;
+use hermes_memory::MemoryService;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use serde_json::{Value, json};
@@ -154,6 +155,8 @@ pub struct ToolConversation {
     pub hooks: Option<Arc<Hooks>>,
     /// Takes snapshots of files before they are changed.
     pub checkpoints: Option<Arc<Checkpoints>>,
+    /// A service that remembers elsewhere. Sub-agents have none.
+    pub memory: Option<Arc<MemoryService>>,
     /// How tools are found that are not listed.
     pub tool_search: ToolSearchSettings,
 }

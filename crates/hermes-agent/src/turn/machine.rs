@@ -177,7 +177,8 @@ impl Turn<'_> {
     }
 
     /// Stores the user's message before any request. What was heard of background processes since
-    /// the last turn and what hooks add is sent with it; the stored text stays the user's own.
+    /// the last turn, what a memory service recalls and what hooks add is sent with it; the stored
+    /// text stays the user's own.
     fn prepare(&mut self, input: TurnInput) -> Result<()> {
         self.agent.provider.begin_turn();
         if self.agent.ensure_session()? {
@@ -186,7 +187,10 @@ impl Turn<'_> {
         self.is_forced = input.acknowledged == Acknowledged::Stored;
         let mut message = to_stored(&input.into_message(), None);
         self.message = message.text();
+        let recalled = self.agent.recalled(&self.message);
         let added = self.agent.added_context(&self.message);
+        let added = [recalled, added].into_iter().flatten();
+        let added = added.reduce(|all, more| format!("{all}\n\n{more}"));
         match (self.agent.take_notices(), &message.content) {
             (notices, Some(MessageContent::Text(text))) if notices.is_some() || added.is_some() => {
                 let parts = [notices, Some(text.clone()), added];
@@ -461,6 +465,7 @@ impl Turn<'_> {
             session_id: self.agent.session.clone(),
         };
         self.agent.end_turn_for_hooks(&self.message, &mut result);
+        self.agent.keep_turn(&self.message, &result);
         result
     }
 }

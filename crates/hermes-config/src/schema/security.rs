@@ -96,6 +96,8 @@ const SECURITY: &[&str] = &[
     "bedrock",
     "vertex",
     // Who may talk to the agent, and who sees what it does.
+    "memory.provider",
+    "memory.mcp",
     "gateway",
     "platforms",
     "dashboard",

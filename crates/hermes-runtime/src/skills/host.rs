@@ -9,6 +9,7 @@ use std::time::Duration;
 use hermes_config::settings::{Sources, set_variable};
 use hermes_proc::Wake;
 use hermes_skills::{RequiredVariable, Skill};
+use hermes_terminal::carried_files::declared_credential;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandRequest, SessionKey, Terminal};
 use hermes_tools::{CallContext, NotRunReport, SkillSession};
@@ -22,6 +23,8 @@ const MOST_COMMANDS: usize = 20;
 /// Characters of what one prints.
 const MOST_OUTPUT: usize = 4_000;
 
+/// Largest credential file that goes along in the midst of a session.
+const MOST_CREDENTIAL: u64 = 1 << 20;
 /// How long the person may take to give a value.
 const ASKED_FOR: Duration = Duration::from_mins(5);
 /// Characters of what a skill says about a variable.
@@ -273,6 +276,23 @@ impl SkillSession for SkillHost {
             relative.map_or(true, |relative| !self.home.join(relative).is_file())
         };
         paths.iter().filter(is_missing).cloned().collect()
+    }
+
+    fn credentials(&self, paths: &[String]) -> Vec<Result<(PathBuf, Vec<u8>), String>> {
+        if !self.is_remote {
+            return Vec::new();
+        }
+        let files = paths.iter().map(|path| path.trim()).map(|path| {
+            let read = declared_credential(&self.home, path).and_then(|(source, target)| {
+                let bytes = hermes_fs::read_capped(&source, MOST_CREDENTIAL);
+                Ok((target, bytes.map_err(|error| error.to_string())?))
+            });
+            read.map_err(|why| {
+                let path = hermes_text::one_line(path, 200);
+                format!("The credential file '{path}' does not go along: {why}.")
+            })
+        });
+        files.collect()
     }
 
     fn directory_for_commands(&self, skill: &Skill) -> Option<String> {

@@ -197,6 +197,11 @@ impl TerminalSetup {
         }
     }
 
+    /// Masks secrets in what tools say.
+    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
+    }
+
     /// Ends every call when it is raised.
     pub fn interrupt(&self) -> &Arc<Wake> {
         &self.interrupt

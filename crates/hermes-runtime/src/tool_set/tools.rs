@@ -6,14 +6,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_agent::prompt::ContextFileRules;
+use hermes_memory::MemoryService;
 use hermes_policy::PrivateHomes;
 use hermes_terminal::SessionKey;
 use hermes_terminal::environment::{LiveEnvironment, ShellEnvironment};
 use hermes_tools::{
     CallContext, ClarifyTool, CronjobTool, DelegateTool, ExecuteCodeTool, FileLedger, Filesystem,
-    HostFiles, NoticeSupport, PatchTool, ProcessTool, SearchFilesTool, SessionSearchTool,
-    SessionState as _, SkillViewTool, SkillsListTool, TerminalSession, TerminalTool, TodoTool,
-    ToolConversation, ToolRegistry, WriteFileTool, kanban_tools, with_tool_search,
+    HostFiles, MemoryServiceTool, NoticeSupport, PatchTool, ProcessTool, SearchFilesTool,
+    SessionSearchTool, SessionState as _, SkillViewTool, SkillsListTool, TerminalSession,
+    TerminalTool, TodoTool, ToolConversation, ToolRegistry, WriteFileTool, kanban_tools,
+    with_tool_search,
 };
 
 use super::board;
@@ -156,6 +158,21 @@ impl ToolSet {
             0 => {}
             1 => person.notify("Stopped 1 background process."),
             count => person.notify(&format!("Stopped {count} background processes.")),
+        }
+    }
+
+    /// Adds the tools of a memory service. Before the first call context is made.
+    pub(crate) fn add_memory_service(&mut self, service: &Arc<MemoryService>) {
+        let Some(registry) = Arc::get_mut(&mut self.registry) else {
+            tracing::error!("the tools of the memory service come too late");
+            return;
+        };
+        for refused in registry.add_foreign(MemoryServiceTool::of(service)) {
+            let tool = refused.spec().name.to_owned();
+            tracing::warn!(
+                tool,
+                "a tool of the memory service is not offered: the name is taken"
+            );
         }
     }
 

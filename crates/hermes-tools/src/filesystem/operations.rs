@@ -93,6 +93,12 @@ pub(crate) trait FileOperations: Send + Sync {
     /// Saves a result in a file of our own; says where.
     fn save(&self, result: &ResultToSave<'_>, call: FileCall<'_>) -> Result<PathBuf, String>;
 
+    /// Puts a file of this machine's home where commands find it, below `.hermes` of their home and for
+    /// them alone. Does nothing where they have the home of this machine.
+    fn carry(&self, _relative: &Path, _bytes: &[u8], _call: FileCall<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Removes a file at a path that was checked before.
     fn remove(&self, target: &Path, call: FileCall<'_>) -> Result<(), String>;
 

@@ -29,8 +29,27 @@ pub trait SkillSession: Send + Sync {
     fn rendered(&self, skill: &Skill, text: &str, context: &CallContext) -> String;
     /// Which of these files, relative to the Hermes home, are missing.
     fn missing_files(&self, paths: &[String]) -> Vec<String>;
+    /// Those of these files that commands elsewhere may have, by their path relative to the Hermes
+    /// home, or why one may not be had; none where commands run on this machine.
+    fn credentials(&self, paths: &[String]) -> Vec<Result<(PathBuf, Vec<u8>), String>>;
     /// Where a skill's directory is for commands of the session.
     fn directory_for_commands(&self, skill: &Skill) -> Option<String>;
+}
+
+/// Lets commands that run elsewhere have the credential files of a skill. Gives what went wrong, a
+/// sentence each.
+pub fn carry_credentials(
+    skill: &Skill,
+    session: &dyn SkillSession,
+    context: &CallContext,
+) -> Vec<String> {
+    let files = session.credentials(&skill.head.credential_files());
+    let carried = files.into_iter().map(|file| {
+        let (relative, bytes) = file?;
+        let files = context.filesystem.operations();
+        files.carry(&relative, &bytes, context.file_call())
+    });
+    carried.filter_map(Result::err).collect()
 }
 
 /// The skills of a profile, as tools use them.

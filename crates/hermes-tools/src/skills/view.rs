@@ -5,7 +5,7 @@ use std::path::Path;
 use hermes_skills::{RequiredVariable, Skill, SkillFile, list_files, read_file};
 use serde_json::{Value, json};
 
-use super::{SkillAccess, failure};
+use super::{SkillAccess, carry_credentials, failure};
 use crate::argument::{ArgKind, Argument, text};
 use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
 
@@ -104,6 +104,10 @@ impl SkillViewTool {
         });
         if !linked.is_empty() {
             result["usage_hint"] = json!("skill_view(name, file_path) shows one of linked_files.");
+        }
+        let not_carried = carry_credentials(skill, &**session, context);
+        if !not_carried.is_empty() {
+            result["credential_files_not_carried"] = json!(not_carried);
         }
         if setup_needed {
             result["setup_note"] = json!(setup_note(&missing, &missing_files));

@@ -10,7 +10,7 @@ const ROW: &str = "hooks";
 
 /// Without hooks there is no row. Nothing is run.
 pub(super) fn check(context: &Context, report: &mut Report) {
-    let found = ProfileHooks::of(context);
+    let found = ProfileHooks::with_gateway(context);
     report.section = "Hooks";
     for problem in &found.problems {
         report.warning(ROW, problem.clone());

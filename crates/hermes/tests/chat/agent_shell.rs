@@ -241,6 +241,8 @@ fn file_tools_do_not_write_hermes_own_files() {
         ".env",
         "auth.json",
         "hooks/evil/HOOK.yaml",
+        "mem0.json",
+        "hindsight/config.json",
         "active_profile",
         "kanban.db",
         "profiles/other/config.yaml",

@@ -29,6 +29,7 @@ mod interruption;
 mod keys;
 mod lines;
 mod memory;
+mod memory_services;
 mod output;
 mod pictures;
 mod references;

@@ -232,12 +232,12 @@ fn commands_show_and_delete_what_is_remembered() {
         .prints_part("2 entries, 9 of 2,200 characters");
     shown
         .prints_part("  - two")
-        .says_part("memory.provider names 'honcho'");
+        .says_part("the memory service 'honcho' is not used");
     let json = world.home.run(["memory", "status", "--json"]).json();
     assert_eq!(json["files"][0]["entries"], json!(["one", "two"]));
     world.home.run(["memory", "setup", "honcho"]).refuses(
         1,
-        "the memory service 'honcho' is not available in this version",
+        "the memory service 'honcho' works in the Python runtime only",
     );
     world.home.run(["memory", "off"]).succeeds();
     world

@@ -149,6 +149,41 @@ fn credential_files_of_a_skill_go_along_with_it() {
 }
 
 #[test]
+fn credential_files_of_a_skill_that_is_looked_at_later_go_along() {
+    let place = SshPlace::new();
+    place.home.put(
+        "skills/mail/SKILL.md",
+        "---\nname: mail\ndescription: Mails\nrequired_credential_files:\n  - deep/mail_token.json\n  \
+         - .env\n---\nMail.\n",
+    );
+    place.home.put("deep/mail_token.json", "canary-token");
+    place.home.put(".env", "SECRET=canary-env\n");
+    let look = "test -s ~/.hermes/deep/mail_token.json && stat -c carried-%a ~/.hermes/deep/mail_token.json \
+         || echo nothing-there";
+    let script = json!({"turns": [
+        {"match": {"step": 1}, "calls": [{"tool": "terminal", "arguments": {"command": look}}]},
+        {"match": {"last": "nothing-there"}, "calls": [{"tool": "skill_view", "arguments": {"name": "mail"}}]},
+        {"match": {"tool": "skill_view", "last": "'.env' does not go along"},
+         "calls": [{"tool": "terminal", "arguments": {"command": look}}]},
+        {"match": {"last": "carried-600"}, "text": "it is there now"},
+        {"text": "it is not there"},
+    ]});
+    place.home.put("script.yaml", script.to_string());
+    let mut settings: Value = serde_json::from_str(&place.home.read("config.yaml")).unwrap();
+    settings["model"] = json!({"provider": "replay", "script": "script.yaml"});
+    place.home.put("config.yaml", settings.to_string());
+    let run = place.hermes(&["chat", "-Q", "-q", "go"]).run();
+    run.succeeds()
+        .prints_part("it is there now")
+        .never_shows("canary-token");
+    assert_eq!(
+        there(&place, "deep/mail_token.json").as_deref(),
+        Some("canary-token")
+    );
+    assert_eq!(there(&place, ".env"), None);
+}
+
+#[test]
 fn files_go_along_once_and_skills_come_back() {
     // check 39
     let place = furnished();

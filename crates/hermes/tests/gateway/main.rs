@@ -15,6 +15,7 @@ mod bad_input;
 mod commands;
 mod disk;
 mod drain;
+mod handlers;
 mod instance;
 mod memory;
 mod notifier;

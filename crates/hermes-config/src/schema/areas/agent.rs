@@ -190,8 +190,17 @@ sections! {
         /// Messages of the user, without anything remembered, after which a conversation is looked
         /// through for what to remember, in the background; 0 means never.
         "nudge_interval": int(10);
-        /// External memory provider; empty means files only.
+        /// Memory service beside the files: `mem0`, `supermemory`, `hindsight`, or `mcp:SERVER` for a
+        /// server of `mcp_servers`; empty means files only.
         "provider": text("");
+        /// Tool of that server that finds what is known about a message; empty means none is asked.
+        "mcp.recall_tool": text("");
+        /// Argument of that tool that gets the message.
+        "mcp.recall_argument": text("query");
+        /// Tool of that server that gets each completed turn; empty means none does.
+        "mcp.store_tool": text("");
+        /// Argument of that tool that gets the turn.
+        "mcp.store_argument": text("content");
         /// Whether the user approves each note.
         "write_approval": flag(false);
     }

@@ -27,6 +27,7 @@ const READ: &str = include_str!("scripts/read.sh");
 const LOAD: &str = include_str!("scripts/load.sh");
 const WRITE: &str = include_str!("scripts/write.sh");
 const KEEP: &str = include_str!("scripts/keep.sh");
+const CARRY: &str = include_str!("scripts/carry.sh");
 const REMOVE: &str = include_str!("scripts/remove.sh");
 
 /// Files up to this size come whole, and what is shown of them is found here.
@@ -298,6 +299,25 @@ impl FileOperations for RemoteFiles {
         match answer.text()?.as_str() {
             "kept" => answer.path(),
             kind => Err(answer.refusal(kind, Path::new(&result.file), "write")),
+        }
+    }
+
+    fn carry(&self, relative: &Path, bytes: &[u8], call: FileCall<'_>) -> Result<(), String> {
+        let length = bytes.len().to_string();
+        let nonce = hermes_fs::random_hex(16);
+        let mut answer = self.ask(ScriptQuery {
+            arguments: &[
+                relative.as_os_str().as_bytes(),
+                length.as_bytes(),
+                nonce.as_bytes(),
+            ],
+            input: bytes,
+            limit: WRITE_LIMIT,
+            ..ScriptQuery::new(CARRY, call.interrupt)
+        })?;
+        match answer.text()?.as_str() {
+            "carried" => Ok(()),
+            kind => Err(answer.refusal(kind, relative, "write")),
         }
     }
 

@@ -16,7 +16,19 @@ pub(crate) fn settle_hooks(context: &Context, accept: bool) -> Result<()> {
     if context.config().get("hooks").is_none() {
         return Ok(());
     }
-    let found = ProfileHooks::of(context);
+    settle(&ProfileHooks::of(context), context, accept)
+}
+
+/// The same for a gateway, with the handlers of `hooks/`.
+pub(crate) fn settle_gateway_hooks(context: &Context, accept: bool) -> Result<()> {
+    let found = ProfileHooks::with_gateway(context);
+    for problem in &found.problems {
+        context.warn(problem)?;
+    }
+    settle(&found, context, accept)
+}
+
+fn settle(found: &ProfileHooks, context: &Context, accept: bool) -> Result<()> {
     let unseen: Vec<&HookSpec> = found.unseen().collect();
     if unseen.is_empty() {
         return Ok(());
@@ -29,8 +41,13 @@ pub(crate) fn settle_hooks(context: &Context, accept: bool) -> Result<()> {
     }
     for hook in unseen {
         let (event, command) = (hook.event.name(), one_line(&hook.command, SHOWN));
+        let place = if hook.event.is_of_gateway() {
+            "hooks/"
+        } else {
+            "config.yaml"
+        };
         let question = format!(
-            "config.yaml has a new hook: at {event}, `{command}` is run with the rights of your \
+            "{place} has a new hook: at {event}, `{command}` is run with the rights of your \
              account. Accept it?"
         );
         match confirm(context.printer, &question)? {

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use hermes_runtime::{ConversationRequest, Runtime, SessionChoice};
 
 pub(crate) use self::args::{Args, TopLevel};
-pub(crate) use self::hook_consent::settle_hooks;
+pub(crate) use self::hook_consent::{settle_gateway_hooks, settle_hooks};
 use self::options::{ChatOptions, InputMode};
 pub(crate) use self::pick_session::{Offer, pick_session};
 use super::setup::{FirstRun, before_chat};

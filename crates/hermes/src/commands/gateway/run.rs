@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hermes_api::ApiSettings;
 use hermes_config::vars;
 use hermes_gateway::{
     AddonKeeper, BoardDispatcher, BoardNotifier, CronScheduler, Gateway, GatewayOptions,
     HostedService, MemoryLog, Replaced, SettingsWatch, StartError, Sweeps,
     refuse_beside_other_host,
 };
-use hermes_runtime::ResidentAddons;
+use hermes_runtime::{ResidentAddons, tell_gateway_startup};
 use hermes_supervise::{DesiredState, S6, ServiceManager, StateFile};
 use hermes_telemetry::{Level, LogMode};
 
@@ -18,7 +19,7 @@ use super::heartbeat::become_heartbeat;
 use super::named;
 use super::service::GatewayService;
 use super::slot::{slot_failure, store_port};
-use crate::commands::chat::settle_hooks;
+use crate::commands::chat::settle_gateway_hooks;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::machine::own_slot;
@@ -53,7 +54,7 @@ pub(crate) struct Args {
     /// Run here, whatever supervises this machine: no supervisor starts the gateway again
     #[arg(long, conflicts_with = "external_supervisor")]
     no_supervise: bool,
-    /// Accept hooks of config.yaml that nobody has seen
+    /// Accept hooks of config.yaml and of hooks/ that nobody has seen
     #[arg(long)]
     accept_hooks: bool,
 }
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
     };
     context.ensure_home()?;
-    settle_hooks(context, args.accept_hooks)?;
+    settle_gateway_hooks(context, args.accept_hooks)?;
     start_logging(args, context);
     context.out(BANNER)?;
     let mut services: Vec<Box<dyn HostedService>> = vec![
@@ -116,6 +117,18 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         if !args.quiet {
             // Nobody has to read it.
             drop(context.line(format!("Ready (PID {pid}).")));
+        }
+        // A handler may take its time; the gateway serves meanwhile.
+        let told = (**context).clone();
+        let started = std::thread::Builder::new()
+            .name("hermes-startup-hooks".to_owned())
+            .spawn(move || {
+                let serves = matches!(ApiSettings::resolve(&told), Ok(Some(_)));
+                let platforms = serves.then(|| "api_server".to_owned());
+                tell_gateway_startup(&told, platforms.as_slice());
+            });
+        if let Err(error) = started {
+            tracing::warn!(%error, "hooks are not told of the start");
         }
     };
     match gateway.run(services, on_ready) {

@@ -15,7 +15,7 @@ const SHOWN: usize = 200;
 
 pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     context.refuse_to_agents("running hooks")?;
-    let found = ProfileHooks::of(context);
+    let found = ProfileHooks::with_gateway(context);
     let mut problems = found.problems.len();
     for problem in &found.problems {
         context.line(format!("✗ {problem}"))?;
@@ -63,11 +63,15 @@ fn findings(
         Some(_) => {}
     }
     let Some(acceptance) = found.accepted.find(hook.event, &hook.command) else {
-        findings.push(Err(
-            "it was not accepted, so it is not run; start `hermes chat` at a terminal, or use \
-             --accept-hooks once"
-                .to_owned(),
-        ));
+        findings.push(Err(format!(
+            "it was not accepted, so it is not run; start `hermes {}` at a terminal, or use \
+                 --accept-hooks once",
+            if hook.event.is_of_gateway() {
+                "gateway run"
+            } else {
+                "chat"
+            }
+        )));
         // What nobody has agreed to is not run here either.
         return findings;
     };

@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
-    let found = ProfileHooks::of(context);
+    let found = ProfileHooks::with_gateway(context);
     if args.json {
         let hooks: Vec<Value> = found
             .hooks
@@ -53,8 +53,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.out(&table.render())?;
     if found.unseen().next().is_some() {
         context.note(
-            "Hooks that were not accepted are not run: `hermes chat` asks at a terminal, \
-             --accept-hooks accepts them all.",
+            "Hooks that were not accepted are not run: `hermes chat` asks at a terminal, for those of \
+             hooks/ `hermes gateway run`; --accept-hooks accepts them all.",
         )?;
     }
     Ok(())

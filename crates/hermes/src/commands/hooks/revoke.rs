@@ -15,7 +15,10 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_to_agents("changing which hooks are accepted")?;
     let command = one_line(&args.command, 200);
-    match ProfileHooks::of(context).accepted.revoke(&args.command)? {
+    match ProfileHooks::with_gateway(context)
+        .accepted
+        .revoke(&args.command)?
+    {
         0 => Err(
             CommandError::user(format!("no hook with the command '{command}' was accepted"))
                 .hint("`hermes hooks list` shows the commands"),

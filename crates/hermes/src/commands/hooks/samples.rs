@@ -63,6 +63,14 @@ fn extra(event: HookEvent) -> Value {
         "api_mode": "chat_completions",
         "api_call_count": 1,
     });
+    let of_gateway = json!({
+        "platform": "api_server",
+        "user_id": "",
+        "chat_id": "",
+        "thread_id": "",
+        "chat_type": "",
+        "session_id": "test-session",
+    });
     let with = |mut all: Value, more: Value| {
         if let (Some(all), Value::Object(more)) = (all.as_object_mut(), more) {
             all.extend(more);
@@ -134,6 +142,14 @@ fn extra(event: HookEvent) -> Value {
             "duration_ms": 1234,
             "platform": "cli",
         }),
+        HookEvent::GatewayStartup => json!({"platforms": ["api_server"]}),
+        HookEvent::AgentStart => with(of_gateway, json!({"message": "What is the weather?"})),
+        HookEvent::AgentStep => with(of_gateway, json!({"iteration": 1})),
+        HookEvent::AgentEnd => with(
+            of_gateway,
+            json!({"message": "What is the weather?", "response": "Sunny."}),
+        ),
+        HookEvent::SessionStart | HookEvent::SessionEnd | HookEvent::SessionReset => of_gateway,
         HookEvent::OnSessionStart | HookEvent::OnSessionFinalize | HookEvent::OnSessionReset => {
             json!({"model": "a-model", "platform": "cli"})
         }

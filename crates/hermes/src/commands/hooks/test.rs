@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use hermes_hooks::{HookEnd, HookEvent, HookReply, HookRun, HookSpec, Occasion, run_hook};
+use hermes_hooks::{
+    HookEnd, HookEvent, HookReply, HookRun, HookSpec, Occasion, gateway_payload, run_hook,
+};
 use hermes_runtime::{ProfileHooks, hook_host};
 use serde_json::{Map, Value, json};
 
@@ -20,7 +22,7 @@ const LIMIT: u64 = 4 << 20;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The event
-    #[arg(value_parser = named(HookEvent::ALL.map(|event| (event.name(), event))), hide_possible_values = true)]
+    #[arg(value_parser = named(all_events()), hide_possible_values = true)]
     event: HookEvent,
     /// The tool that the event is about
     #[arg(long, value_name = "TOOL")]
@@ -33,6 +35,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Events of conversations and of gateways, by name.
+fn all_events() -> impl Iterator<Item = (&'static str, HookEvent)> {
+    let events = HookEvent::ALL.into_iter().chain(HookEvent::OF_GATEWAY);
+    events.map(|event| (event.name(), event))
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_to_agents("running hooks")?;
     let mut sample = Sample::of(args.event, args.for_tool.as_deref());
@@ -40,7 +48,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         sample.overlay(fields(file)?);
     }
     let tool = sample.tool.as_ref().map(|(tool, _)| tool.as_str());
-    let found = ProfileHooks::of(context);
+    let found = ProfileHooks::with_gateway(context);
     let hooks = found.hooks.iter();
     let hooks: Vec<&HookSpec> = hooks
         .filter(|hook| hook.event == args.event && hook.is_for_tool(tool))
@@ -88,7 +96,12 @@ pub(super) fn try_hook(hook: &HookSpec, sample: &Sample, context: &Context) -> H
         extra: Value::Object(sample.extra.clone()),
         interrupt: None,
     };
-    run_hook(hook, &occasion.payload(), &hook_host(context), &cwd, None)
+    let payload = if hook.event.is_of_gateway() {
+        gateway_payload(hook.event, occasion.extra.clone())
+    } else {
+        occasion.payload()
+    };
+    run_hook(hook, &payload, &hook_host(context), &cwd, None)
 }
 
 fn fields(file: &std::path::Path) -> Result<Map<String, Value>> {

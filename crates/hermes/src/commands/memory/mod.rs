@@ -3,6 +3,7 @@
 mod pending;
 mod provider;
 mod reset;
+mod server_tools;
 mod status;
 
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
 verbs! { Context;
     /// Show what is remembered and how much room is left
     Status(status::Args) => status::run,
-    /// Set up a memory service; none is available in this version
+    /// Set up a memory service, or list those there are
     Setup(provider::SetupArgs) => provider::setup,
     /// Use no memory service, only MEMORY.md and USER.md
     Off(NoArgs) => provider::off,

@@ -1,6 +1,10 @@
 //! `hermes memory status`.
 
+use std::sync::Arc;
+
 use hermes_home::PendingWrites;
+use hermes_memory::NotUsable;
+use hermes_runtime::configured_memory;
 use hermes_session::memory::{MemoryFiles, MemoryTarget};
 use hermes_text::with_separators;
 use serde_json::{Value, json};
@@ -21,6 +25,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let files = MemoryFiles::resolve(&context.location.home, config);
     let waiting = PendingWrites::memory(&context.location.home).list().len();
     let provider = config.text("memory.provider").trim();
+    let problem = problem(context);
     if args.json {
         let files: Vec<Value> = MemoryTarget::ALL
             .into_iter()
@@ -29,6 +34,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return context.json(&json!({
             "files": files,
             "provider": provider,
+            "provider_problem": problem.map(|problem| problem.reason),
             "write_approval": config.flag("memory.write_approval"),
             "pending": waiting,
         }));
@@ -45,15 +51,26 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             }
         ))?;
     }
-    if !provider.is_empty() {
-        context.warn(format!(
-            "memory.provider names '{}', and no memory service is available in this version; \
-             MEMORY.md and USER.md are used",
-            visible(provider)
-        ))?;
-        context.hint("run `hermes memory off`, or keep it for the Python runtime")?;
+    if provider.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let shown = visible(provider);
+    match problem {
+        None => context.line(format!("Memory service: {shown}")),
+        Some(problem) => {
+            context.warn(format!(
+                "the memory service '{shown}' is not used: {}",
+                problem.reason
+            ))?;
+            context.hint(problem.hint)
+        }
+    }
+}
+
+/// Why the service of the settings cannot be used, as far as that can be said without asking it.
+fn problem(context: &Context) -> Option<NotUsable> {
+    let redactor = Arc::new(context.redactor());
+    configured_memory(context, "cli", &redactor)?.err()
 }
 
 fn show(target: MemoryTarget, files: &MemoryFiles, context: &Context) -> Result<()> {

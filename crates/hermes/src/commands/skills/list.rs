@@ -93,8 +93,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     if shown.is_empty() {
         context.line("No skills")?;
-        return context
-            .hint("a skill is a directory with a SKILL.md in skills/ of the Hermes home");
+        return context.hint(
+            "a skill is a directory with a SKILL.md in skills/ of the Hermes home; those of Hermes \
+                   itself are put there when the first conversation begins",
+        );
     }
     let mut table = Table::new(&["NAME", "CATEGORY", "SOURCE", "STATE", "DESCRIPTION"]);
     for (skill, kind) in &shown {
