@@ -50,6 +50,25 @@ enum Matcher {
 }
 
 impl HookSpec {
+    /// A hook for all tools, of a program that is given as words.
+    pub(crate) fn of_words(
+        event: HookEvent,
+        words: &[String],
+        timeout: Duration,
+        env_passthrough: &[String],
+    ) -> Self {
+        let words = words.iter().map(String::as_str);
+        Self {
+            event,
+            // Words with a NUL character cannot be started, and neither can none.
+            command: shlex::try_join(words).unwrap_or_default(),
+            timeout,
+            on_error: OnError::Allow,
+            env_passthrough: env_passthrough.to_vec(),
+            matcher: None,
+        }
+    }
+
     /// The tools it is for, as the settings have them; `None` for all.
     pub fn matcher(&self) -> Option<&str> {
         self.matcher.as_ref().map(|matcher| match matcher {

@@ -17,6 +17,7 @@ use crate::backend::live_environment;
 use crate::context::Context;
 use crate::error::Result;
 use crate::person::Person;
+use crate::tool_set::ToolSet;
 
 /// The hooks of a profile.
 pub struct ProfileHooks {
@@ -68,14 +69,35 @@ pub fn hook_host(context: &Context) -> impl HookHost {
     }
 }
 
-/// The accepted hooks of a conversation; `None` if there are none. `sandbox` confines them.
+/// The accepted hooks of a conversation and those of plugins; `None` if there are none.
 pub(crate) fn conversation_hooks(
     context: &Context,
     platform: &str,
-    sandbox: Option<Arc<LocalSandbox>>,
+    tools: &ToolSet,
     person: &dyn Person,
 ) -> Option<Arc<Hooks>> {
-    context.config().get("hooks")?;
+    let host: Arc<dyn HookHost> = Arc::new(ScriptHost {
+        environment: live_environment(context),
+        sandbox: tools.hook_sandbox(),
+        account_home: context.location.user_home.clone(),
+    });
+    let listeners = tools.plugins.listeners(&host);
+    let setting = context.config().get("hooks");
+    let hooks = match setting {
+        Some(_) => accepted_hooks(context, person),
+        None => Vec::new(),
+    };
+    if hooks.is_empty() && listeners.is_empty() {
+        return None;
+    }
+    let location = &context.location;
+    let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
+    let hooks = Hooks::new(hooks, host, platform, spill).with_listeners(listeners);
+    Some(Arc::new(hooks))
+}
+
+/// The hooks of the settings that somebody has accepted.
+fn accepted_hooks(context: &Context, person: &dyn Person) -> Vec<HookSpec> {
     let found = ProfileHooks::of(context);
     for problem in &found.problems {
         person.warn(problem, Some("`hermes hooks doctor` checks all hooks"));
@@ -92,19 +114,7 @@ pub(crate) fn conversation_hooks(
         }
     }
     let is_accepted = |hook: &&HookSpec| found.accepted.find(hook.event, &hook.command).is_some();
-    let hooks: Vec<HookSpec> = found.hooks.iter().filter(is_accepted).cloned().collect();
-    let host = ScriptHost {
-        environment: live_environment(context),
-        sandbox,
-        account_home: context.location.user_home.clone(),
-    };
-    if hooks.is_empty() {
-        return None;
-    }
-    let location = &context.location;
-    let setting = context.config().get("hooks");
-    let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
-    Some(Arc::new(Hooks::new(hooks, Box::new(host), platform, spill)))
+    found.hooks.iter().filter(is_accepted).cloned().collect()
 }
 
 /// What scripts of the user's run with.

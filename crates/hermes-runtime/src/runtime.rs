@@ -125,7 +125,7 @@ impl Runtime {
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
             tool_search: ToolSearchSettings::resolve(context.config()),
-            hooks: conversation_hooks(&context, &request.platform, tools.hook_sandbox(), &*person),
+            hooks: conversation_hooks(&context, &request.platform, &tools, &*person),
             checkpoints: conversation_checkpoints(&context, request.checkpoints, &tools, &person),
         };
         let window = provider.route().context_length;
@@ -146,6 +146,7 @@ impl Runtime {
         };
         compaction_notice::tell(&parts, &context, &*person);
         tools.mcp.tell(&*person);
+        tools.plugins.tell(&*person);
         let notes = worktree.iter().map(Worktree::note);
         let notes = notes.chain(tools.mcp.note()).collect();
         let subject = Subject::parts(&parts);
@@ -198,10 +199,13 @@ impl Runtime {
         if request.yolo {
             env = env.with(&vars::HERMES_YOLO_MODE, "1");
         }
+        if request.safe_mode {
+            env = env.with(&vars::HERMES_SAFE_MODE, "1");
+        }
         if request.ignore_user_config {
             env = env.with(&vars::HERMES_IGNORE_USER_CONFIG, "1");
         }
-        let context = if request.yolo || request.ignore_user_config {
+        let context = if request.yolo || request.ignore_user_config || request.safe_mode {
             self.context.with_env(env)
         } else {
             self.context.clone()
