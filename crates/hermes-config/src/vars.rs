@@ -143,6 +143,14 @@ vars! {
     HERMES_YOLO_MODE;
     /// Any yes: hooks that nobody has seen are accepted.
     HERMES_ACCEPT_HOOKS;
+    /// Any yes: no plugin is used.
+    HERMES_SAFE_MODE;
+    /// Any yes: what is found when plugins are looked for is told on standard error.
+    HERMES_PLUGINS_DEBUG;
+    /// Any yes: plugins in `.hermes/plugins` of the directory that Hermes is started in are found, too.
+    HERMES_ENABLE_PROJECT_PLUGINS;
+    /// Directory of plugins that came with the installation.
+    HERMES_BUNDLED_PLUGINS;
     /// `1` in an agent's shells: commands called there cannot widen what the agent may do.
     HERMES_AGENT_SHELL;
     /// Directories, separated by `:`, outside of which file tools do not write.

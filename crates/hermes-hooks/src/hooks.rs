@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::background::Background;
 use crate::event::HookEvent;
 use crate::host::HookHost;
+use crate::listener::HookListener;
+use crate::observer_queue::ObserverQueue;
 use crate::reply::HookReply;
 use crate::run::run_hook;
 use crate::spec::HookSpec;
@@ -18,6 +20,8 @@ use crate::spill::OutputSpill;
 pub struct Hooks {
     specs: Vec<HookSpec>,
     host: Arc<dyn HookHost>,
+    /// Plugins, each with the events that it is still to be told of.
+    listeners: Vec<(Arc<dyn HookListener>, ObserverQueue)>,
     /// Where the conversation takes place: `cli`, `api_server`, …
     platform: String,
     spill: OutputSpill,
@@ -67,18 +71,30 @@ impl Hooks {
         Self {
             specs: hooks,
             host,
+            listeners: Vec::new(),
             platform: platform.to_owned(),
             spill,
             background: Background::default(),
         }
     }
 
-    /// Whether there is a hook of this event.
+    /// The same hooks, and plugins that hear of events as well.
+    #[must_use]
+    pub fn with_listeners(mut self, listeners: Vec<Arc<dyn HookListener>>) -> Self {
+        let listeners = listeners.into_iter();
+        let listeners = listeners.map(|one| (Arc::clone(&one), ObserverQueue::new(one)));
+        self.listeners.extend(listeners);
+        self
+    }
+
+    /// Whether anybody wants to hear of this event.
     pub fn has(&self, event: HookEvent) -> bool {
         let in_gateway = event.in_gateway();
+        let mut listeners = self.listeners.iter();
         self.specs
             .iter()
             .any(|hook| hook.event == event || Some(hook.event) == in_gateway)
+            || listeners.any(|(listener, _)| listener.hears(event))
     }
 
     /// What else there is to know, with the platform.
@@ -119,9 +135,22 @@ impl Hooks {
         })
     }
 
-    /// Lets hooks know.
+    /// Lets hooks know. Plugins are told beside what goes on; only the end of a session waits for them,
+    /// and not for long.
     pub fn tell(&self, occasion: &Occasion<'_>) {
-        self.replies(occasion).for_each(drop);
+        self.of_commands(occasion).for_each(drop);
+        let mut payload = None;
+        for (listener, queue) in &self.listeners {
+            if listener.hears(occasion.event) {
+                let payload = payload.get_or_insert_with(|| Arc::from(occasion.payload()));
+                queue.push(occasion.event, Arc::clone(payload));
+            }
+        }
+        if occasion.event == HookEvent::OnSessionFinalize {
+            for (_, queue) in &self.listeners {
+                queue.drain();
+            }
+        }
     }
 
     /// Lets handlers of a gateway know, beside what happens.
@@ -141,9 +170,18 @@ impl Hooks {
         }
     }
 
-    /// The answers of the hooks that are for this, one after the other.
+    /// The answers of all who are asked, one after the other.
     fn replies<'a>(&'a self, occasion: &'a Occasion<'a>) -> impl Iterator<Item = HookReply> + 'a {
         self.tell_gateway(occasion);
+        self.of_commands(occasion)
+            .chain(self.of_listeners(occasion))
+    }
+
+    /// The answers of the user's commands that are for this.
+    fn of_commands<'a>(
+        &'a self,
+        occasion: &'a Occasion<'a>,
+    ) -> impl Iterator<Item = HookReply> + 'a {
         let tool = occasion.tool.map(|(name, _)| name);
         let mut payload = None;
         self.specs
@@ -160,6 +198,38 @@ impl Hooks {
                 run.reply
             })
     }
+
+    /// The answers of plugins.
+    fn of_listeners<'a>(
+        &'a self,
+        occasion: &'a Occasion<'a>,
+    ) -> impl Iterator<Item = HookReply> + 'a {
+        let event = occasion.event;
+        let mut payload = None;
+        let listeners = self.listeners.iter().map(|(listener, _)| listener);
+        listeners
+            .filter(move |listener| listener.hears(event))
+            .map(move |listener| {
+                let payload = payload.get_or_insert_with(|| occasion.payload());
+                match listener.ask(event, payload, occasion.interrupt) {
+                    Ok(reply) => reply,
+                    Err(problem) => unanswered(&**listener, event, &problem),
+                }
+            })
+    }
+}
+
+/// What it means that a plugin did not answer.
+fn unanswered(listener: &dyn HookListener, event: HookEvent, problem: &str) -> HookReply {
+    let name = listener.name();
+    let event_name = event.name();
+    tracing::warn!("the plugin {name} did not answer to {event_name}: {problem}");
+    if listener.fails_closed() && event.can_block() {
+        return HookReply::block(&format!(
+            "the plugin {name} must agree to it, but {problem}"
+        ));
+    }
+    HookReply::Nothing
 }
 
 /// Most characters of a message or an answer that a handler of a gateway is told.

@@ -27,13 +27,18 @@ impl HookReply {
             return Ok(Self::Nothing);
         }
         let said: Value = serde_json::from_str(stdout).map_err(|_| "its output is not JSON")?;
+        Ok(Self::of(event, &said))
+    }
+
+    /// What an answer means.
+    pub fn of(event: HookEvent, said: &Value) -> Self {
         let text = |name: &str| said.get(name).and_then(Value::as_str);
         let reason = |first: &str, second: &str| {
             let words = [text(first), text(second)].into_iter().flatten();
             let words = words.map(str::trim).find(|words| !words.is_empty());
             Self::block(words.unwrap_or_default())
         };
-        Ok(match event {
+        match event {
             HookEvent::PreToolCall if text("action") == Some("block") => {
                 reason("message", "reason")
             }
@@ -51,7 +56,7 @@ impl HookReply {
                 None => Self::Nothing,
             },
             _ => Self::Nothing,
-        })
+        }
     }
 
     /// A refusal with these words, or with ours if there are none.

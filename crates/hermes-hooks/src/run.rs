@@ -153,7 +153,7 @@ fn understood(
                 (None, _) => "it was ended by a signal".to_owned(),
             }
         }
-        HookEnd::TimedOut => format!("it took longer than {} s", spec.timeout.as_secs()),
+        HookEnd::TimedOut => format!("it took longer than {} s", spec.timeout.as_secs_f64()),
         HookEnd::Failed(why) => why.clone(),
     };
     let reply = match spec.on_error {

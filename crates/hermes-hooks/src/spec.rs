@@ -62,6 +62,22 @@ impl HookSpec {
         }
     }
 
+    /// A hook for all tools, of a program that is given as words.
+    pub(crate) fn of_words(
+        event: HookEvent,
+        words: &[String],
+        timeout: Duration,
+        env_passthrough: &[String],
+    ) -> Self {
+        let words = words.iter().map(String::as_str);
+        // Words with a NUL character cannot be started, and neither can none.
+        let command = shlex::try_join(words).unwrap_or_default();
+        Self {
+            env_passthrough: env_passthrough.to_vec(),
+            ..Self::of_handler(event, &command, timeout)
+        }
+    }
+
     /// The tools it is for, as the settings have them; `None` for all.
     pub fn matcher(&self) -> Option<&str> {
         self.matcher.as_ref().map(|matcher| match matcher {

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::ServerConfig;
-use crate::names::tool_name;
+use crate::names::{component, tool_name};
 use crate::schema::normalised;
 
 /// Tools of one server that are kept.
 const MAX_TOOLS: usize = 1_000;
+/// Most characters of the name of a tool, as providers accept them.
+const MAX_NAME: usize = 64;
 /// Most characters of a description.
 const MAX_DESCRIPTION: usize = 8_000;
 /// Most bytes of a schema; one that is larger is replaced by one that takes anything.
@@ -45,6 +47,8 @@ pub enum Operation {
     ReadResource,
     ListPrompts,
     GetPrompt,
+    /// Tells a plugin of an event; the arguments say of which.
+    FireHook,
 }
 
 /// A tool that is offered to agents.
@@ -96,6 +100,21 @@ impl Catalog {
             only_reads: tool.only_reads,
         });
         own.chain(self.utilities(server)).collect()
+    }
+
+    /// The tools of a plugin, under the names that it gives them.
+    pub fn of_plugin(&self, plugin: &str) -> Vec<OfferedTool> {
+        let tools = self.tools.iter().map(|tool| OfferedTool {
+            name: component(hermes_text::cut(&tool.name, MAX_NAME)),
+            description: match tool.description.trim() {
+                "" => format!("The tool {} of the plugin '{plugin}'.", tool.name),
+                text => text.to_owned(),
+            },
+            schema: Arc::clone(&tool.schema),
+            operation: Operation::CallTool(tool.name.clone()),
+            only_reads: tool.only_reads,
+        });
+        tools.collect()
     }
 
     /// Tools of ours for what a server has beside its own.

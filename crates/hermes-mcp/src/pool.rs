@@ -227,7 +227,7 @@ impl PooledServer {
     /// Connects now, unless that was done before.
     pub fn connect(&self, interrupt: &Wake) -> Result<Arc<Catalog>, Error> {
         let server = Arc::clone(&self.server);
-        self.wait(interrupt, async move {
+        self.wait(interrupt, self.longest(), async move {
             server.connect_now().await?;
             Ok(Answer::value(Value::Null))
         })?;
@@ -242,18 +242,37 @@ impl PooledServer {
         session: Option<&str>,
         interrupt: &Wake,
     ) -> Result<Answer, Error> {
+        self.call_within(self.longest(), operation, arguments, session, interrupt)
+    }
+
+    /// The same, taken back after so long, a start of the server included.
+    pub fn call_within(
+        &self,
+        limit: Duration,
+        operation: &Operation,
+        arguments: &Map<String, Value>,
+        session: Option<&str>,
+        interrupt: &Wake,
+    ) -> Result<Answer, Error> {
         let server = Arc::clone(&self.server);
         let (operation, arguments) = (operation.clone(), arguments.clone());
         let session = session.map(str::to_owned);
-        self.wait(interrupt, async move {
+        self.wait(interrupt, limit, async move {
             let session = session.as_deref();
             server.call(&operation, &arguments, session).await
         })
     }
 
+    /// Every step has a limit of its own; this one is for a bug in them.
+    fn longest(&self) -> Duration {
+        let config = self.server.config();
+        (config.timeout + config.connect_timeout) * 2 + MARGIN
+    }
+
     fn wait(
         &self,
         interrupt: &Wake,
+        limit: Duration,
         work: impl Future<Output = Result<Answer, Error>> + Send + 'static,
     ) -> Result<Answer, Error> {
         let no_room = |error: std::io::Error| Error::NotStarted(error.to_string());
@@ -267,9 +286,6 @@ impl PooledServer {
             *place.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
             place.is_there.raise();
         });
-        let config = self.server.config();
-        // Every step has a limit of its own; this one is for a bug in them.
-        let limit = (config.timeout + config.connect_timeout) * 2 + MARGIN;
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

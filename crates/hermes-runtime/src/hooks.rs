@@ -20,6 +20,7 @@ use crate::backend::live_environment;
 use crate::context::Context;
 use crate::error::Result;
 use crate::person::Person;
+use crate::tool_set::ToolSet;
 
 /// The hooks of a profile.
 pub struct ProfileHooks {
@@ -80,23 +81,47 @@ pub fn hook_host(context: &Context) -> impl HookHost {
     }
 }
 
-/// The accepted hooks of a conversation; `None` if there are none. `sandbox` confines them.
+/// The accepted hooks of a conversation and those of plugins; `None` if there are none.
 pub(crate) fn conversation_hooks(
     context: &Context,
     platform: &str,
     is_served: bool,
-    sandbox: Option<Arc<LocalSandbox>>,
+    tools: &ToolSet,
     person: &dyn Person,
 ) -> Option<Arc<Hooks>> {
+    let host: Arc<dyn HookHost> = Arc::new(ScriptHost {
+        environment: live_environment(context),
+        sandbox: tools.hook_sandbox(),
+        account_home: context.location.user_home.clone(),
+    });
+    let listeners = tools.plugins.listeners(&host);
     let of_directories = if is_served {
         // What is wrong with them was said when the gateway started.
         hooks_of_directories(&context.location.home).hooks
     } else {
         Vec::new()
     };
-    if of_directories.is_empty() {
-        context.config().get("hooks")?;
+    let setting = context.config().get("hooks");
+    let hooks = if setting.is_some() || !of_directories.is_empty() {
+        accepted_hooks(context, of_directories, person)
+    } else {
+        Vec::new()
+    };
+    if hooks.is_empty() && listeners.is_empty() {
+        return None;
     }
+    let location = &context.location;
+    let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
+    let hooks = Hooks::new(hooks, host, platform, spill).with_listeners(listeners);
+    Some(Arc::new(hooks))
+}
+
+/// The hooks of the settings, and these, that somebody has accepted.
+fn accepted_hooks(
+    context: &Context,
+    of_directories: Vec<HookSpec>,
+    person: &dyn Person,
+) -> Vec<HookSpec> {
     let mut found = ProfileHooks::of(context);
     found.hooks.extend(of_directories);
     for problem in &found.problems {
@@ -114,19 +139,7 @@ pub(crate) fn conversation_hooks(
         }
     }
     let is_accepted = |hook: &&HookSpec| found.accepted.find(hook.event, &hook.command).is_some();
-    let hooks: Vec<HookSpec> = found.hooks.iter().filter(is_accepted).cloned().collect();
-    let host = ScriptHost {
-        environment: live_environment(context),
-        sandbox,
-        account_home: context.location.user_home.clone(),
-    };
-    if hooks.is_empty() {
-        return None;
-    }
-    let location = &context.location;
-    let setting = context.config().get("hooks");
-    let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
-    Some(Arc::new(Hooks::new(hooks, Arc::new(host), platform, spill)))
+    found.hooks.iter().filter(is_accepted).cloned().collect()
 }
 
 /// Tells the accepted handlers of `hooks/` that a gateway has started. Blocks until they have ended.

@@ -98,10 +98,11 @@ pub(crate) fn offered_tools(
     Ok(tool_schemas(offer.tools))
 }
 
-/// The toolset for programming, and those of MCP servers, which the user has set up for the work.
+/// The toolset for programming, and those of MCP servers and plugins, which the user has set up for the
+/// work.
 fn coding_toolsets(call: &CallContext) -> String {
-    let of_servers = call.registry.server_toolsets();
-    let names: Vec<&str> = std::iter::once("coding").chain(of_servers).collect();
+    let others = call.registry.foreign_toolsets();
+    let names: Vec<&str> = std::iter::once("coding").chain(others).collect();
     names.join(",")
 }
 

@@ -67,6 +67,8 @@ pub struct ConversationRequest {
     pub pass_session_id: bool,
     /// Whether built-in defaults count instead of `config.yaml`.
     pub ignore_user_config: bool,
+    /// No plugin is used.
+    pub safe_mode: bool,
     /// Whether SOUL.md, context files, memory and skills are left out.
     pub ignore_rules: bool,
     /// Whether a new session gets a title after its first exchange.
@@ -105,6 +107,7 @@ impl ConversationRequest {
             yolo: false,
             pass_session_id: false,
             ignore_user_config: false,
+            safe_mode: false,
             ignore_rules: false,
             generate_title: false,
             reviews: false,

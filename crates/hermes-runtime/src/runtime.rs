@@ -135,7 +135,7 @@ impl Runtime {
                 &context,
                 &request.platform,
                 request.is_served,
-                tools.hook_sandbox(),
+                &tools,
                 &*person,
             ),
             checkpoints: conversation_checkpoints(&context, request.checkpoints, &tools, &person),
@@ -159,6 +159,7 @@ impl Runtime {
         };
         compaction_notice::tell(&parts, &context, &*person);
         tools.mcp.tell(&*person);
+        tools.plugins.tell(&*person);
         let notes = worktree.iter().map(Worktree::note);
         let notes = notes.chain(tools.mcp.note());
         let notes = notes
@@ -214,10 +215,13 @@ impl Runtime {
         if request.yolo {
             env = env.with(&vars::HERMES_YOLO_MODE, "1");
         }
+        if request.safe_mode {
+            env = env.with(&vars::HERMES_SAFE_MODE, "1");
+        }
         if request.ignore_user_config {
             env = env.with(&vars::HERMES_IGNORE_USER_CONFIG, "1");
         }
-        let context = if request.yolo || request.ignore_user_config {
+        let context = if request.yolo || request.ignore_user_config || request.safe_mode {
             self.context.with_env(env)
         } else {
             self.context.clone()

@@ -278,10 +278,20 @@ impl ToolRegistry {
         self.tools.iter().map(AsRef::as_ref)
     }
 
-    /// The toolsets of MCP servers, each as often as it has tools.
-    pub fn server_toolsets(&self) -> impl Iterator<Item = &str> {
-        let toolsets = self.iter().map(|tool| tool.spec().toolset);
-        toolsets.filter(|name| name.starts_with("mcp-"))
+    /// The toolsets of MCP servers and plugins, each as often as it has tools.
+    pub fn foreign_toolsets(&self) -> impl Iterator<Item = &str> {
+        let specs = self.iter().map(|tool| tool.spec());
+        let foreign = specs.filter(|spec| spec.is_deferrable);
+        foreign.map(|spec| spec.toolset)
+    }
+
+    /// Adds tools of a plugin that may take the place of those that are there.
+    pub fn add_overriding(&mut self, tools: Vec<Arc<dyn Tool>>) {
+        for tool in tools {
+            let name = tool.spec().name.to_owned();
+            self.tools.retain(|other| other.spec().name != name);
+            self.tools.push(tool);
+        }
     }
 
     /// The tool of this name.

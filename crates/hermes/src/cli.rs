@@ -73,6 +73,8 @@ verbs! { Context;
     Checkpoints(commands::checkpoints::Args) => commands::checkpoints::run,
     /// Manage MCP servers, whose tools agents can use
     Mcp(commands::mcp::Args) => commands::mcp::run,
+    /// Manage plugins, programs of others that bring tools and hooks
+    Plugins(commands::plugins::Args) => commands::plugins::run,
     /// Set up a provider, a model and a terminal, step by step
     Setup(commands::setup::Args) => run_setup,
     /// Log in to a provider

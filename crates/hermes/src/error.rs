@@ -160,6 +160,10 @@ from_library!(
     ConfigError: |error| matches!(error, ConfigError::File(file) if file.is_storage_full()),
     hermes_home::SelectError: |_| false,
     hermes_skills::Error: |error| matches!(error, hermes_skills::Error::Source { .. }),
+    hermes_plugins::Error: |error| match error {
+        hermes_plugins::Error::File(file) => file.is_storage_full(),
+        error => error.is_outside(),
+    },
     hermes_home::NameError: |_| false,
     hermes_telemetry::reader::ReadError: |_| false,
     OpenError: |_| false,

@@ -3,8 +3,8 @@
 use rmcp::RoleClient;
 use rmcp::ServiceError;
 use rmcp::model::{
-    CallToolRequestParams, GetPromptRequestParams, PaginatedRequestParams,
-    ReadResourceRequestParams,
+    CallToolRequestParams, ClientRequest, CustomRequest, GetPromptRequestParams,
+    PaginatedRequestParams, ReadResourceRequestParams,
 };
 use rmcp::service::Peer;
 use serde_json::{Map, Value, json};
@@ -84,6 +84,15 @@ pub(super) async fn make(
                 .cloned();
             let got = peer.get_prompt(params).await.map_err(failure)?;
             Ok(answer::of_prompt(got))
+        }
+        Operation::FireHook => {
+            let params = json!({"role": "hook", "op": "hook.fire", "args": arguments});
+            let request = CustomRequest::new("hermes/invoke", Some(params));
+            let request = ClientRequest::CustomRequest(request);
+            let result = peer.send_request(request).await.map_err(failure)?;
+            // An answer may look like that to another request; its fields are what counts.
+            let value = serde_json::to_value(result);
+            Ok(Answer::value(value.unwrap_or_default()))
         }
     }
 }

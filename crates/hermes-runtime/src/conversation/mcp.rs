@@ -54,6 +54,7 @@ impl Conversation {
 
     fn offer_tools_of(&mut self, offer: McpOffer) -> Result<usize> {
         let mut registry = self.tools.registry.without_servers();
+        self.tools.plugins.add_new_to(&mut registry, &self.context);
         let own = registry.iter().count();
         offer.add_to(&mut registry, &self.context);
         let all = registry.iter().count();

@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::mcp_shared::McpShared;
 
 /// A profile, as its servers see it.
-pub(super) struct ProfileHost {
+struct ProfileHost {
     home: PathBuf,
     user_home: PathBuf,
     environment: Arc<LiveEnvironment>,
@@ -36,7 +36,7 @@ pub(super) struct ProfileHost {
 }
 
 impl ProfileHost {
-    pub(super) fn new(context: &Context, redactor: Arc<Redactor>) -> Self {
+    fn new(context: &Context, redactor: Arc<Redactor>) -> Self {
         Self {
             home: context.location.home.clone(),
             user_home: context.location.user_home.clone(),
@@ -49,6 +49,11 @@ impl ProfileHost {
             addons: addons_of(context),
         }
     }
+}
+
+/// What servers of a profile need of this program.
+pub(crate) fn server_host(context: &Context, redactor: &Arc<Redactor>) -> Arc<dyn ServerHost> {
+    Arc::new(ProfileHost::new(context, Arc::clone(redactor)))
 }
 
 impl ServerHost for ProfileHost {

@@ -3,5 +3,6 @@
 mod host;
 mod tools;
 
+pub(crate) use host::server_host;
 pub(crate) use tools::McpOffer;
 pub use tools::{configured_servers, separate_server};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use hermes_config::Config;
-use hermes_mcp::{ConfiguredServers, Discovery, McpPool, PooledServer, ServerConfig, ServerHost};
+use hermes_mcp::{ConfiguredServers, Discovery, McpPool, PooledServer, ServerConfig};
 use hermes_secret::Redactor;
 use hermes_tools::{McpTool, ToolRegistry};
 use serde_json::Value;
 
-use super::host::ProfileHost;
+use super::host::server_host;
 use crate::context::Context;
 use crate::person::Person;
 
@@ -64,7 +64,7 @@ fn servers_of(
     if configured.servers.is_empty() {
         return (configured, Vec::new());
     }
-    let host: Arc<dyn ServerHost> = Arc::new(ProfileHost::new(context, Arc::clone(redactor)));
+    let host = server_host(context, redactor);
     let pool = &context.mcp_shared().pool;
     let servers = configured
         .enabled()
@@ -79,7 +79,7 @@ pub fn separate_server(
     server: &ServerConfig,
     redactor: &Arc<Redactor>,
 ) -> PooledServer {
-    let host: Arc<dyn ServerHost> = Arc::new(ProfileHost::new(context, Arc::clone(redactor)));
+    let host = server_host(context, redactor);
     Arc::new(McpPool::default()).server(server, &host)
 }
 

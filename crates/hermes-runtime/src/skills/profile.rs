@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use hermes_board::WorkerVariables;
-use hermes_config::Config;
+use hermes_config::{Config, vars};
 use hermes_skills::bundled::BUNDLED;
 use hermes_skills::{Absence, Catalog, OfferFacts, PluginSkills, Skill, SkillRoot, Skills, split};
 use hermes_terminal::carried_files::CarriedRequest;
@@ -23,7 +23,8 @@ pub(crate) fn profile_skills(context: &Context, platform: &str) -> Skills {
 }
 
 fn plugins(context: &Context) -> PluginSkills {
-    let settings = context.config().get("plugins");
+    let is_off = context.env.flag(&vars::HERMES_SAFE_MODE);
+    let settings = context.config().get("plugins").filter(|_| !is_off);
     let names = |key: &str| {
         let listed = settings.and_then(|settings| settings.get(key)?.as_array());
         let names = listed.into_iter().flatten().filter_map(Value::as_str);

@@ -30,6 +30,7 @@ use crate::cron_setup::cron_access;
 use crate::error::Result;
 use crate::mcp::McpOffer;
 use crate::person::{Nobody, Person};
+use crate::plugins::PluginOffer;
 use crate::skills::SkillHost;
 
 /// All tools, and the sessions that use them.
@@ -43,6 +44,7 @@ pub struct ToolSet {
     /// What the conversation does for skills.
     pub(crate) skills: Arc<SkillHost>,
     pub(crate) mcp: McpOffer,
+    pub(crate) plugins: PluginOffer,
 }
 
 /// What is kept of a session between its calls.
@@ -134,6 +136,8 @@ impl ToolSet {
             .fold(with_tool_search(registry), ToolRegistry::with);
         let mcp = McpOffer::assemble(context, &setup.redactor);
         mcp.add_to(&mut registry, context);
+        let plugins = PluginOffer::assemble(context, &setup.redactor);
+        plugins.add_to(&mut registry, context);
         Ok(Self {
             registry: Arc::new(registry),
             writes: FileWrites::new(context, &setup.environment, &setup.approver.sandbox),
@@ -142,6 +146,7 @@ impl ToolSet {
             sessions: Mutex::default(),
             skills,
             mcp,
+            plugins,
         })
     }
 

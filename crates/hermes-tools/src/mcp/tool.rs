@@ -7,13 +7,17 @@ use hermes_mcp::{Error, OfferedTool, PooledServer, toolset_name};
 use serde_json::{Value, json};
 
 use super::blobs::save_blobs;
-use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
+use crate::tool::{CallContext, Tool, ToolReach, ToolRegistry, ToolSpec};
 
 /// A tool of an MCP server.
 pub struct McpTool {
     server: PooledServer,
     offered: OfferedTool,
     toolset: String,
+    /// Whether it takes the place of a tool of our own.
+    overrides: bool,
+    /// The plugin it is of, if it is not of a server of the settings.
+    plugin: Option<String>,
     /// Where pictures and files of answers are kept.
     files: PathBuf,
 }
@@ -31,6 +35,34 @@ impl McpTool {
                 server: server.clone(),
                 offered,
                 toolset: toolset_name(&config.name),
+                overrides: false,
+                plugin: None,
+                files: files.to_owned(),
+            });
+            tool
+        });
+        tools.collect()
+    }
+
+    /// The tools of a plugin, which is the toolset of them all; none if they are not known yet. Those
+    /// that take the place of one of `overridden` are of its toolset.
+    pub fn of_plugin(
+        server: &PooledServer,
+        plugin: &str,
+        overridden: &ToolRegistry,
+        files: &std::path::Path,
+    ) -> Vec<Arc<dyn Tool>> {
+        let Some(catalog) = server.catalog() else {
+            return Vec::new();
+        };
+        let tools = catalog.of_plugin(plugin).into_iter().map(|offered| {
+            let own = overridden.get(&offered.name).map(|own| own.spec().toolset);
+            let tool: Arc<dyn Tool> = Arc::new(Self {
+                server: server.clone(),
+                toolset: own.unwrap_or(plugin).to_owned(),
+                overrides: own.is_some(),
+                plugin: Some(plugin.to_owned()),
+                offered,
                 files: files.to_owned(),
             });
             tool
@@ -39,6 +71,9 @@ impl McpTool {
     }
 
     fn failed(&self, error: &Error) -> Value {
+        if let Some(plugin) = &self.plugin {
+            return json!({"error": format!("Plugin '{plugin}': {error}.")});
+        }
         let server = &self.server.config().name;
         let mut message = format!("MCP server '{server}': {error}.");
         if let Error::NeedsLogin { .. } = error {
@@ -69,7 +104,7 @@ impl Tool for McpTool {
             } else {
                 ToolReach::Anything
             },
-            is_deferrable: true,
+            is_deferrable: !self.overrides,
             ..ToolSpec::DEFAULT
         }
     }

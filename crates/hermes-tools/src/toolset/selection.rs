@@ -25,7 +25,7 @@ pub struct ToolSelection {
     pub is_worker: bool,
     /// The MCP servers of the settings.
     pub servers: Vec<String>,
-    /// Whether MCP servers are on that are not named, as long as none is.
+    /// Whether MCP servers are on that are not named, as long as none is, and plugins as well.
     pub adds_servers: bool,
 }
 
@@ -90,6 +90,10 @@ impl ToolSelection {
         }
         if let Some(server) = spec.toolset.strip_prefix(SERVER_SET) {
             return self.holds_server(server);
+        }
+        // Whoever enabled a plugin wants its tools.
+        if spec.is_deferrable && self.adds_servers {
+            return !named(&self.disabled);
         }
         named(&self.names) && !named(&self.disabled)
     }

@@ -108,6 +108,7 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod pending_changes;
+pub(crate) mod plugins;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
 pub(crate) mod sessions;

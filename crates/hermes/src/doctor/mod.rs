@@ -13,6 +13,7 @@ mod fix;
 mod gateway;
 mod hooks;
 mod model_provider;
+mod plugins;
 mod profiles;
 mod row;
 mod runtime;
@@ -49,6 +50,7 @@ pub(crate) fn examine(context: &Context, scope: Scope) -> Vec<Row> {
     backends::check(context, report);
     subprocess::check(context, scope.all_profiles, report);
     hooks::check(context, report);
+    plugins::check(context, report);
     addons::check(context, report);
     profiles::check(context, report);
     gateway::check(context, report);

@@ -28,8 +28,10 @@ pub(super) static SECTIONS: &[Section] = &[
     section("browser", "The browser tool."),
     section(
         "plugins",
-        "Add-ons: enabled and disabled, lists of names. The skills of an enabled one can be had as \
-         `plugin:skill`; the rest is used by the Python runtime only.",
+        "Plugins: enabled and disabled, lists of names or keys, of which disabled wins; entries, by key: \
+         allow_tool_override (its tools may replace built-in ones), hook_timeout_seconds (0.1 to 30; 2 \
+         unless set), fail_closed (a hook that fails or is too slow blocks the call). The skills of an \
+         enabled plugin can be had as `plugin:skill`.",
     ),
     section(
         "hooks",

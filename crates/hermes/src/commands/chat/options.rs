@@ -113,6 +113,7 @@ impl ChatOptions {
             yolo: shared.yolo || is_script,
             pass_session_id: shared.pass_session_id,
             ignore_user_config: shared.ignore_user_config || shared.safe_mode,
+            safe_mode: shared.safe_mode,
             ignore_rules: shared.ignore_rules
                 || shared.safe_mode
                 || env.flag(&vars::HERMES_IGNORE_RULES),

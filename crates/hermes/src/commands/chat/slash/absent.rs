@@ -43,8 +43,8 @@ const ABSENT: &[(&[&str], &str)] = &[
         "Skills are used one by one: /skills lists them, /NAME loads one.",
     ),
     (
-        &["plugins", "browser"],
-        "There are no add-ons or browsers in this version; /tools shows what the model can call.",
+        &["browser"],
+        "There is no browser in this version; /tools shows what the model can call.",
     ),
     (
         &["approve", "deny", "commands", "start", "restart"],

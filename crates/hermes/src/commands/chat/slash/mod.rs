@@ -247,6 +247,12 @@ const COMMANDS: &[Command] = &[
         program::mcp,
     ),
     command(
+        &["plugins"],
+        "[list|install|update|remove|enable|disable]",
+        "List the plugins, or run a command about them",
+        program::plugins,
+    ),
+    command(
         &["memory"],
         "[pending|approve|reject|approval] [id|on|off]",
         "Show what is remembered, and decide about changes that wait for approval",

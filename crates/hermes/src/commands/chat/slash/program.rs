@@ -91,6 +91,11 @@ pub(super) fn mcp(state: &mut ChatState<'_>, rest: &str) -> Result<After> {
     run(&["mcp"], rest, state)
 }
 
+pub(super) fn plugins(state: &mut ChatState<'_>, rest: &str) -> Result<After> {
+    let rest = if rest.trim().is_empty() { "list" } else { rest };
+    run(&["plugins"], rest, state)
+}
+
 pub(super) fn reload_mcp(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     let (servers, tools) = state.conversation.reload_mcp_servers()?;
     state.note(format!(
