@@ -80,3 +80,73 @@ fn session_id_is_in_the_prompt_only_if_requested() {
         .succeeds();
     assert_eq!(prompt_of(&world).matches("Session ID: ").count(), 1);
 }
+
+/// Whatever a repository calls its files: nothing out of it, nothing private, and nothing without an
+/// end is sent or stored, be it at the start or when the work reaches a directory.
+#[test]
+fn no_context_file_leads_out_of_the_project_or_to_keys() {
+    let reads = ["sub", "link", "hard", "pipe", "keys"];
+    let calls = reads.map(|directory| {
+        ScriptedAnswer::call(
+            "read_file",
+            &serde_json::json!({"path": format!("{directory}/notes")}),
+        )
+    });
+    let answers = calls.into_iter().chain([ScriptedAnswer::text("done")]);
+    let world = World::answering(answers);
+    let user = world.home.user_home();
+    let project = user.join("project");
+    for directory in ["sub", "link", "hard", "pipe", ".git", ".cursor/rules"] {
+        std::fs::create_dir_all(project.join(directory)).unwrap();
+    }
+    world
+        .home
+        .put(".env", "SOME_API_KEY=sk-0123456789-canary-0123456789\n");
+    std::fs::write(user.join("outside.md"), "canary-outside").unwrap();
+    std::fs::create_dir(user.join(".ssh")).unwrap();
+    std::fs::write(user.join(".ssh/AGENTS.md"), "canary-in-ssh").unwrap();
+    std::fs::write(
+        project.join("sub/AGENTS.md"),
+        "Use tabs here. ghp_canary0123456789012345678901234567890",
+    )
+    .unwrap();
+    let dotenv = world.home.root().join(".env");
+    std::fs::hard_link(&dotenv, project.join("hard/AGENTS.md")).unwrap();
+    let links = [
+        (user.join("outside.md"), "AGENTS.md"),
+        (user.join("outside.md"), "HERMES.md"),
+        (user.join("outside.md"), ".hermes.md"),
+        (user.join("outside.md"), ".cursor/rules/a.mdc"),
+        ("/dev/zero".into(), "CLAUDE.md"),
+        ("/proc/self/environ".into(), ".cursorrules"),
+        (dotenv, "link/AGENTS.md"),
+        (user.join(".ssh"), "keys"),
+    ];
+    for (target, name) in links {
+        std::os::unix::fs::symlink(target, project.join(name)).unwrap();
+    }
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.join("pipe/AGENTS.md"))
+        .status();
+    assert!(made.unwrap().success());
+    world
+        .hermes(&["chat", "-Q", "-q", "go"])
+        .env("OTHER_SECRET", "canary-of-environ")
+        .in_directory(&project)
+        .run()
+        .succeeds()
+        .prints("done\n");
+    let sent: Vec<String> = world.bodies().iter().map(ToString::to_string).collect();
+    assert!(sent.len() > reads.len(), "{}", sent.len());
+    assert!(sent.iter().any(|body| body.contains("Use tabs here.")));
+    for body in sent {
+        let at = body.find("canary");
+        assert_eq!(at.map(|at| body.get(at.saturating_sub(200)..)), None);
+    }
+    for name in ["state.db", "state.db-wal"] {
+        if world.home.has(name) {
+            let stored = std::fs::read(world.home.root().join(name)).unwrap();
+            assert!(!stored.windows(6).any(|part| part == b"canary"), "{name}");
+        }
+    }
+}

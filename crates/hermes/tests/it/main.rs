@@ -10,6 +10,7 @@
 )]
 
 mod account_logins;
+mod agents;
 mod archives;
 mod auth;
 mod backup;

@@ -90,10 +90,13 @@ fn diagnostics_agree_with_why() {
     let crew = Crew::configured(&["max_in_progress_per_profile: 1"]);
     let cards = crew.ready(3, "alpha");
     crew.dispatch(&[]);
+    // All at one moment: those that wait longer come later, and filing them may take seconds.
     let database = crew.desk.database();
+    let long_ago = "SELECT min(created_at) - 7200 FROM task_events";
+    let moment: i64 = database.query_row(long_ago, [], |row| row.get(0)).unwrap();
     for table in ["tasks", "task_events"] {
-        let age = format!("UPDATE {table} SET created_at = created_at - 7200");
-        database.execute(&age, []).unwrap();
+        let age = format!("UPDATE {table} SET created_at = ?1");
+        database.execute(&age, [moment]).unwrap();
     }
     drop(database);
     // Cards that wait for a limit are busy, not stranded.

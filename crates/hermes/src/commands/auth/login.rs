@@ -127,6 +127,7 @@ pub(super) fn log_in_with(
     label: Option<&str>,
     flags: &LoginFlags,
 ) -> Result<()> {
+    context.refuse_to_agents("logging in to a provider")?;
     let id = builtin(provider).map_or(provider, |known| known.id);
     // Ctrl-C ends the program; nothing is stored before the end.
     let interrupt = Wake::new()?;

@@ -14,11 +14,11 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("deleting snapshots of files")?;
     let store = checkpoint_store(context);
     if !hermes_fs::exists_no_follow(store.base()) {
         return context.line("There are no snapshots, so there is nothing to delete");
     }
-    context.refuse_to_agents("deleting snapshots of files")?;
     let status = store.status()?;
     let base = context.display(store.base());
     context.note(format!(
@@ -40,13 +40,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 }
 
 pub(super) fn run_legacy(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("deleting snapshots of files")?;
     let store = checkpoint_store(context);
     let status = store.status()?;
     if status.legacy.is_empty() {
         return context
             .line("There are no archives of old snapshots, so there is nothing to delete");
     }
-    context.refuse_to_agents("deleting snapshots of files")?;
     for archive in &status.legacy {
         let size = human_size(archive.bytes);
         context.note(format!("{} ({size}) will be deleted.", archive.name))?;

@@ -30,6 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    context.refuse_to_agents("stopping a gateway")?;
     if let Some(s6) = own_slot(context) {
         return if args.all {
             stop_all(context, &s6).map(|()| ExitCode::SUCCESS)

@@ -15,6 +15,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("adding MCP servers")?;
     // The reference writes `official/NAME` as well.
     let name = args
         .identifier
@@ -34,6 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 }
 
 pub(super) fn pick_one(_: &NoArgs, context: &Context) -> Result<()> {
+    context.refuse_to_agents("adding MCP servers")?;
     if !can_ask() {
         return Err(CommandError::user("there is no terminal to choose on")
             .hint("`hermes mcp catalog` lists the servers, `hermes mcp install NAME` adds one"));
@@ -52,7 +54,6 @@ pub(super) fn pick_one(_: &NoArgs, context: &Context) -> Result<()> {
 }
 
 fn install(entry: &CatalogEntry, context: &Context) -> Result<()> {
-    context.refuse_to_agents("adding MCP servers")?;
     if exists(entry.name, context) {
         return Err(
             CommandError::user(format!("there is an MCP server '{}' already", entry.name)).hint(

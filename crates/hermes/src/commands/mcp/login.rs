@@ -34,10 +34,12 @@ pub(crate) struct ReauthArgs {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("logging in to an MCP server")?;
     log_in(&find(&args.name, context)?, context)
 }
 
 pub(crate) fn reauth(args: &ReauthArgs, context: &Context) -> Result<()> {
+    context.refuse_to_agents("logging in to an MCP server")?;
     if let Some(name) = &args.name {
         return log_in(&find(name, context)?, context);
     }

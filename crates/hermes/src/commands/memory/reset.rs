@@ -26,6 +26,7 @@ pub(crate) struct Args {
 struct Which(Option<MemoryTarget>);
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("deleting what is remembered")?;
     let files = MemoryFiles::resolve(&context.location.home, context.config());
     let wanted = MemoryTarget::ALL
         .into_iter()
@@ -41,7 +42,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if found.is_empty() {
         return context.line("Nothing is remembered, so there is nothing to delete");
     }
-    context.refuse_to_agents("deleting what is remembered")?;
     if !args.yes {
         for (target, size) in &found {
             context.note(format!(

@@ -13,6 +13,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("switching the active profile")?;
     let name = ProfileName::parse(&args.name)?;
     use_profile(&context.location, &name)?;
     let said = if name.is_default() {

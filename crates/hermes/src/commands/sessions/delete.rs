@@ -16,6 +16,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    context.refuse_to_agents("deleting conversations")?;
     let (mut store, id) = named(to_change(context)?, &args.id)?;
     let title = store.session(&id)?.and_then(|session| session.title);
     let shown = match title {

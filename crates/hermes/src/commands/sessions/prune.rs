@@ -39,6 +39,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    if !args.dry_run {
+        context.refuse_to_agents("deleting conversations")?;
+    }
     let Some(reader) = to_read(context)? else {
         return report(args, context, &[]);
     };

@@ -105,6 +105,7 @@ pub(crate) enum AfterSetup {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<AfterSetup> {
+    context.refuse_to_agents("setting up a provider, a model or a terminal")?;
     if let Some(Section::Missing(what)) = args.section {
         return Err(CommandError::user(format!(
             "there is nothing to set up for {what} in this build"
@@ -189,6 +190,7 @@ pub(crate) fn before_chat(context: &Context) -> Result<FirstRun> {
     if !can_ask() || !may_write || missing_part(context).is_none() {
         return Ok(FirstRun::NotNeeded);
     }
+    context.refuse_to_agents("setting up a provider, a model or a terminal")?;
     Ok(match wizard::first_run(context)? {
         Some(ready) => FirstRun::Ready(Box::new(ready)),
         None => FirstRun::Left,

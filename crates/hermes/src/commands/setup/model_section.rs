@@ -54,6 +54,7 @@ struct Working {
 /// `hermes model` and the section of setup: all providers, then the models of one. Gives the settings
 /// anew; `None` if the person left.
 pub(crate) fn model_section(context: &Context) -> Result<Option<Context>> {
+    context.refuse_to_agents("choosing a provider and its key")?;
     let detected = Detected::look(context)?;
     choose_model(context, &detected, ModelStep::AllProviders)
 }
