@@ -17,7 +17,7 @@ const LIMIT: u64 = 64 << 10;
 /// Most directories that are looked at.
 const MOST_HOOKS: usize = 64;
 /// Seconds a handler may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Handlers that are programs, by name; the first that is there counts.
 const PROGRAMS: [&str; 5] = [
     "handler",

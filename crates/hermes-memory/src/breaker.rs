@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Failures in a row after which a service is left alone.
 const FAILURES: u32 = 5;
 /// For how long.
-const PAUSE: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_mins(2);
 
 /// Failures of a service in a row.
 #[derive(Debug, Default)]

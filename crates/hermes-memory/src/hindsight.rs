@@ -140,7 +140,7 @@ impl Hindsight {
 }
 
 impl MemoryBackend for Hindsight {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "hindsight"
     }
 

@@ -10,6 +10,7 @@ mod breaker;
 mod fence;
 mod hindsight;
 mod mem0;
+mod open;
 mod service;
 mod settings;
 mod supermemory;
@@ -17,5 +18,6 @@ mod supermemory;
 mod test_home;
 
 pub use backend::{CompletedTurn, Failure, MemoryBackend, MemoryTool, Said};
+pub use open::open;
 pub use service::MemoryService;
-pub use settings::{HostedService, Identity, NotUsable, open};
+pub use settings::{HostedService, Identity, NotUsable};

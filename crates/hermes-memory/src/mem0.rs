@@ -136,7 +136,7 @@ impl Mem0 {
 }
 
 impl MemoryBackend for Mem0 {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "mem0"
     }
 

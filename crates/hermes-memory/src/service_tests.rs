@@ -22,7 +22,7 @@ impl Default for Fake {
 }
 
 impl MemoryBackend for Fake {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "fake"
     }
 
@@ -59,7 +59,7 @@ fn turn(user: &str) -> CompletedTurn {
 
 /// Waits for the interrupt, as a server does that never answers.
 fn never(stop: &Wake) -> Failure {
-    stop.wait(Duration::from_secs(60));
+    stop.wait(Duration::from_mins(1));
     Failure::new("interrupted")
 }
 

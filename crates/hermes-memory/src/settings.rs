@@ -4,13 +4,7 @@
 use std::path::Path;
 
 use hermes_config::Config;
-use hermes_http::HttpSettings;
 use serde_json::{Map, Value};
-
-use crate::backend::MemoryBackend;
-use crate::hindsight::Hindsight;
-use crate::mem0::Mem0;
-use crate::supermemory::Supermemory;
 
 /// Largest file of settings that is read.
 const LIMIT: u64 = 1 << 20;
@@ -74,29 +68,12 @@ pub struct NotUsable {
 }
 
 impl NotUsable {
-    fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
             hint: hint.into(),
         }
     }
-}
-
-/// Opens a service under the settings of a home. Sends nothing.
-pub fn open(
-    service: HostedService,
-    identity: &Identity,
-    config: &Config,
-    home: &Path,
-) -> Result<Box<dyn MemoryBackend>, NotUsable> {
-    let settings = ServiceSettings::read(service, config, home)?;
-    let http = HttpSettings::resolve(config);
-    let opened: Result<Box<dyn MemoryBackend>, String> = match service.name {
-        "mem0" => Mem0::open(&settings, identity, http).map(|it| Box::new(it) as _),
-        "supermemory" => Supermemory::open(&settings, identity, http).map(|it| Box::new(it) as _),
-        _ => Hindsight::open(&settings, identity, http).map(|it| Box::new(it) as _),
-    };
-    opened.map_err(|reason| NotUsable::new(reason, settings.hint()))
 }
 
 /// What is set for a service: its file, then variables.
@@ -108,7 +85,11 @@ pub(crate) struct ServiceSettings<'a> {
 }
 
 impl<'a> ServiceSettings<'a> {
-    fn read(service: HostedService, config: &'a Config, home: &Path) -> Result<Self, NotUsable> {
+    pub(crate) fn read(
+        service: HostedService,
+        config: &'a Config,
+        home: &Path,
+    ) -> Result<Self, NotUsable> {
         let file_name = match service.name {
             "mem0" => "mem0.json",
             "supermemory" => "supermemory.json",
@@ -200,7 +181,8 @@ impl<'a> ServiceSettings<'a> {
         format!("{} is not set", self.service.key)
     }
 
-    fn hint(&self) -> String {
+    /// What to do where it cannot be used.
+    pub(crate) fn hint(&self) -> String {
         let Self {
             service, file_name, ..
         } = self;

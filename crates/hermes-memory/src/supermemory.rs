@@ -149,7 +149,7 @@ fn tag(raw: &str) -> String {
 }
 
 impl MemoryBackend for Supermemory {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "supermemory"
     }
 

@@ -4,7 +4,8 @@ use hermes_config::settings::Sources;
 use hermes_config::{Config, Environment};
 
 use crate::MemoryBackend;
-use crate::settings::{HostedService, Identity, NotUsable, open};
+use crate::open::open;
+use crate::settings::{HostedService, Identity, NotUsable};
 
 pub(crate) struct TestHome {
     directory: tempfile::TempDir,

@@ -4,6 +4,7 @@ mod pending;
 mod provider;
 mod reset;
 mod server_tools;
+mod setting;
 mod status;
 
 use std::process::ExitCode;

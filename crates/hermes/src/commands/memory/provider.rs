@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hermes_config::settings::{SetRequest, set};
 use hermes_memory::{Failure, HostedService};
 use hermes_proc::Wake;
 use hermes_runtime::{configured_memory, server_name};
 
 use super::server_tools;
+use super::setting::write;
 use crate::commands::NoArgs;
 use crate::commands::auth::ask_key;
 use crate::context::Context;
@@ -171,17 +171,6 @@ fn has_own_server(name: &str, context: &Context) -> bool {
     has_file
         || (name == "mem0" && set("MEM0_HOST"))
         || (name == "hindsight" && set("HINDSIGHT_MODE"))
-}
-
-pub(super) fn write(key: &str, value: &str, context: &Context) -> Result<()> {
-    context.ensure_home()?;
-    let request = SetRequest {
-        key,
-        value,
-        force: false,
-    };
-    set(&context.sources_to_write(), &request)?;
-    Ok(())
 }
 
 pub(super) fn off(_: &NoArgs, context: &Context) -> Result<()> {

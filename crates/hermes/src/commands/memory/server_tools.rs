@@ -6,7 +6,7 @@ use hermes_mcp::{Catalog, CatalogTool, ConfiguredServers};
 use hermes_proc::Wake;
 use serde_json::Value;
 
-use super::provider::write;
+use super::setting::write;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
