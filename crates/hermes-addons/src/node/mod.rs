@@ -4,7 +4,6 @@
 mod account;
 mod install;
 mod launch;
-mod npm;
 
 pub use launch::NodeLaunch;
 
