@@ -73,7 +73,11 @@ fn cards_are_made_changed_moved_linked_and_deleted() {
     assert_eq!(patch(&second, json!({"status": "ready"})).status, 409);
     assert_eq!(patch(&first, json!({"status": "running"})).status, 400);
     assert_eq!(patch(&first, json!({"status": "flying"})).status, 400);
-    assert_eq!(patch(&first, json!({"status": "triage"})).status, 409);
+    assert_eq!(patch(&first, json!({"status": "review"})).status, 409);
+    for to in ["triage", "todo", "triage", "ready"] {
+        let moved = patch(&first, json!({"status": to})).expect(200);
+        assert_eq!(moved["task"]["status"], to);
+    }
     let blocked = patch(&first, json!({"status": "blocked", "block_reason": "wait"}));
     assert_eq!(blocked.expect(200)["task"]["status"], "blocked");
     assert_eq!(
