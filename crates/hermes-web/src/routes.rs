@@ -15,6 +15,7 @@ use crate::http::ApiError;
 use crate::kanban;
 use crate::openapi;
 use crate::pages;
+use crate::plugin_tabs;
 use crate::pty;
 use crate::route::{Route, Verb};
 
@@ -69,7 +70,8 @@ routes! {
     "analytics_models" Get "/api/analytics/models" "Tokens and cost by model" disk api::analytics::models;
     "themes" Get "/api/dashboard/themes" "Themes of the front-end" disk api::appearance::themes;
     "theme_set" Put "/api/dashboard/theme" "Chooses a theme" disk api::appearance::set_theme;
-    "plugins" Get "/api/dashboard/plugins" "Tabs that plugins add" disk api::appearance::plugins;
+    "plugins" Get "/api/dashboard/plugins" "Tabs that plugins add" disk plugin_tabs::list;
+    "plugins_rescan" Get "/api/dashboard/plugins/rescan" "Looks for tabs of plugins again" disk plugin_tabs::rescan;
     "gateway_restart" Post "/api/gateway/restart" "Restarts the gateway" disk api::actions::gateway_restart;
     "gateway_start" Post "/api/gateway/start" "Starts the gateway" disk api::actions::gateway_start;
     "gateway_stop" Post "/api/gateway/stop" "Stops the gateway" disk api::actions::gateway_stop;
@@ -180,6 +182,10 @@ pub(crate) fn router() -> Router {
     }
     router
         .route("/assets/{*name}", disk(Verb::Get, pages::asset))
+        .route(
+            "/dashboard-plugins/{name}/{*file}",
+            disk(Verb::Get, plugin_tabs::file),
+        )
         .method_not_allowed_fallback(method_not_allowed)
         .fallback_service(fallback())
 }

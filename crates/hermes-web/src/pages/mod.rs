@@ -27,7 +27,7 @@ mod status;
 mod transcript;
 mod usage;
 
-pub(crate) use assets::asset;
+pub(crate) use assets::{asset, file_below};
 pub(crate) use config::set_value;
 pub(crate) use front_end::other_path;
 pub(crate) use layout::page_response;

@@ -16,5 +16,6 @@ mod client;
 mod gate;
 mod local;
 mod oidc;
+mod plugin_tabs;
 mod server;
 mod terminal;

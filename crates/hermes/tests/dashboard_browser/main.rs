@@ -16,3 +16,4 @@ mod pages;
 mod served;
 mod session;
 mod settings;
+mod stranger;
