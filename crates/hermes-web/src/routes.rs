@@ -102,6 +102,12 @@ routes! {
     "board_task_specify" Post "/api/plugins/kanban/tasks/{task_id}/specify" "Lets a model specify a card" disk kanban::cards::specify;
     "board_task_decompose" Post "/api/plugins/kanban/tasks/{task_id}/decompose" "Lets a model split a card" disk kanban::cards::decompose;
     "board_task_why" Get "/api/plugins/kanban/tasks/{task_id}/why" "What a dispatcher would do with a card, and why" disk kanban::why::why;
+    "board_task_review" Get "/api/plugins/kanban/tasks/{task_id}/review" "What the work on a card changed, and what was said about it" disk kanban::review::show;
+    "board_review_comment" Post "/api/plugins/kanban/tasks/{task_id}/review/comments" "Comments on lines of a changed file" disk kanban::review::comment;
+    "board_review_reply" Post "/api/plugins/kanban/tasks/{task_id}/review/comments/{number}/replies" "Answers a comment" disk kanban::review::reply;
+    "board_review_resolve" Post "/api/plugins/kanban/tasks/{task_id}/review/comments/{number}/resolve" "Resolves a comment" disk kanban::review::resolve;
+    "board_review_request_changes" Post "/api/plugins/kanban/tasks/{task_id}/review/request-changes" "Sends a card back to its worker, with the open comments" disk kanban::review::request_changes;
+    "board_review_approve" Post "/api/plugins/kanban/tasks/{task_id}/review/approve" "Approves the work on a card: merges or pushes it as the card says" disk kanban::review::approve;
     "board_task_log" Get "/api/plugins/kanban/tasks/{task_id}/log" "What the worker of a card printed" disk kanban::workers::log;
     "board_link" Post "/api/plugins/kanban/links" "Makes a card wait for another" disk kanban::cards::link;
     "board_unlink" Delete "/api/plugins/kanban/links" "Removes a link" disk kanban::cards::unlink;

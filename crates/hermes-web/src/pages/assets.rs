@@ -29,6 +29,7 @@ const FILES: &[(&str, &[u8])] = &[
     ("logs.js", include_bytes!("../../assets/logs.js")),
     ("morph.js", include_bytes!("../../assets/morph.js")),
     ("pages.css", include_bytes!("../../assets/pages.css")),
+    ("review.js", include_bytes!("../../assets/review.js")),
     ("theme.js", include_bytes!("../../assets/theme.js")),
 ];
 /// Largest file of another front-end.

@@ -18,6 +18,8 @@ mod layout;
 mod login;
 mod logs;
 mod profiles;
+mod review;
+mod review_rows;
 mod sessions;
 mod shell;
 mod shown;
@@ -63,6 +65,7 @@ pages! {
     "/" board::page;
     "/board" board::page;
     "/board/{id}" card::page;
+    "/board/{id}/review" review::page;
     "/chat" chat::page;
     "/sessions" sessions::page;
     "/sessions/{id}" transcript::page;

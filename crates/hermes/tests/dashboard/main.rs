@@ -17,5 +17,6 @@ mod gate;
 mod local;
 mod oidc;
 mod plugin_tabs;
+mod review;
 mod server;
 mod terminal;
