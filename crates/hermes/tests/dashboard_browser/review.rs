@@ -274,8 +274,8 @@ fn a_big_diff_is_bounded_and_shown_file_by_file() {
     let served = Served::new();
     let project = Project::new(&served);
     let (id, tree) = project.taken();
-    let lines: String = (1..=30_000).map(|line| format!("line {line}\n")).collect();
-    fs::write(tree.join("big.txt"), lines).unwrap();
+    let lines: Vec<String> = (1..=30_000).map(|line| format!("line {line}")).collect();
+    fs::write(tree.join("big.txt"), lines.join("\n")).unwrap();
     fs::write(tree.join("wide.txt"), "x".repeat(100_000)).unwrap();
     fs::write(tree.join("poem.txt"), POEM.replace("two", "zwei")).unwrap();
     project.hand_over(&id);
