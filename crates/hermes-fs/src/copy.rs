@@ -13,6 +13,18 @@ pub fn copy_file(from: &Path, to: &Path, mode: u32) -> Result<u64> {
     copy_opened(crate::open(from)?, from, to, mode)
 }
 
+/// As [`copy_file`], and the copy says that it was last changed when the original was.
+pub fn copy_file_with_time(from: &Path, to: &Path, mode: u32) -> Result<u64> {
+    let source = crate::open(from)?;
+    let seen = source.metadata().and_then(|seen| seen.modified());
+    let time = seen.map_err(Error::io("look at", from))?;
+    let target = create_new(to, mode & 0o700)?;
+    fill(source, &target, mode)
+        .and_then(|bytes| target.set_modified(time).map(|()| bytes))
+        .inspect_err(|_| drop(remove_file_if_present(to)))
+        .map_err(Error::io("copy", from))
+}
+
 /// As [`copy_file`], from a file that was opened, and checked, before. `from` is its name for
 /// messages.
 pub fn copy_opened(source: File, from: &Path, to: &Path, mode: u32) -> Result<u64> {

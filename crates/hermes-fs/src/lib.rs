@@ -27,7 +27,7 @@ mod walk;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact, write_atomic_in_place};
 pub use confine::{UnsafePath, confined_relative, join_without_symlinks, resolved, without_dots};
-pub use copy::{copy_between, copy_file, copy_opened, copy_tree};
+pub use copy::{copy_between, copy_file, copy_file_with_time, copy_opened, copy_tree};
 pub use directory::Directory;
 pub use entry::{Entry, Kind};
 pub use error::{Error, Result, describe};

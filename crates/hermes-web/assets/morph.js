@@ -50,13 +50,19 @@ export function morph(from, to) {
 }
 
 function children(from, to) {
+  const wantedKeys = new Set([...to.childNodes].map(key));
   const byKey = new Map();
-  for (const child of from.childNodes) {
+  for (const child of [...from.childNodes]) {
     const id = key(child);
-    if (id) byKey.set(id, child);
+    if (!id) continue;
+    // What goes does so first, so that what stays need not move.
+    if (wantedKeys.has(id) || child.hasAttribute("data-local-only")) byKey.set(id, child);
+    else child.remove();
   }
   let at = from.firstChild;
   for (const wanted of [...to.childNodes]) {
+    // What only this page has stays where it is.
+    while (at?.nodeType === 1 && at.hasAttribute("data-local-only")) at = at.nextSibling;
     const id = key(wanted);
     let match = id ? byKey.get(id) : null;
     if (match && !same(match, wanted)) match = null;

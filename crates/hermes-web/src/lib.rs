@@ -17,6 +17,7 @@ mod live;
 mod masking;
 mod openapi;
 mod pages;
+mod plugin_tabs;
 mod provider_logins;
 mod pty;
 mod remote_gateway;

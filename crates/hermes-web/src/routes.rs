@@ -15,6 +15,7 @@ use crate::http::ApiError;
 use crate::kanban;
 use crate::openapi;
 use crate::pages;
+use crate::plugin_tabs;
 use crate::pty;
 
 hermes_serve::routes! {
@@ -60,7 +61,8 @@ hermes_serve::routes! {
     "analytics_models" Get "/api/analytics/models" "Tokens and cost by model" disk api::analytics::models;
     "themes" Get "/api/dashboard/themes" "Themes of the front-end" disk api::appearance::themes;
     "theme_set" Put "/api/dashboard/theme" "Chooses a theme" disk api::appearance::set_theme;
-    "plugins" Get "/api/dashboard/plugins" "Tabs that plugins add" disk api::appearance::plugins;
+    "plugins" Get "/api/dashboard/plugins" "Tabs that plugins add" disk plugin_tabs::list;
+    "plugins_rescan" Get "/api/dashboard/plugins/rescan" "Looks for tabs of plugins again" disk plugin_tabs::rescan;
     "gateway_restart" Post "/api/gateway/restart" "Restarts the gateway" disk api::actions::gateway_restart;
     "gateway_start" Post "/api/gateway/start" "Starts the gateway" disk api::actions::gateway_start;
     "gateway_stop" Post "/api/gateway/stop" "Stops the gateway" disk api::actions::gateway_stop;
@@ -92,6 +94,12 @@ hermes_serve::routes! {
     "board_task_specify" Post "/api/plugins/kanban/tasks/{task_id}/specify" "Lets a model specify a card" disk kanban::cards::specify;
     "board_task_decompose" Post "/api/plugins/kanban/tasks/{task_id}/decompose" "Lets a model split a card" disk kanban::cards::decompose;
     "board_task_why" Get "/api/plugins/kanban/tasks/{task_id}/why" "What a dispatcher would do with a card, and why" disk kanban::why::why;
+    "board_task_review" Get "/api/plugins/kanban/tasks/{task_id}/review" "What the work on a card changed, and what was said about it" disk kanban::review::show;
+    "board_review_comment" Post "/api/plugins/kanban/tasks/{task_id}/review/comments" "Comments on lines of a changed file" disk kanban::review::comment;
+    "board_review_reply" Post "/api/plugins/kanban/tasks/{task_id}/review/comments/{number}/replies" "Answers a comment" disk kanban::review::reply;
+    "board_review_resolve" Post "/api/plugins/kanban/tasks/{task_id}/review/comments/{number}/resolve" "Resolves a comment" disk kanban::review::resolve;
+    "board_review_request_changes" Post "/api/plugins/kanban/tasks/{task_id}/review/request-changes" "Sends a card back to its worker, with the open comments" disk kanban::review::request_changes;
+    "board_review_approve" Post "/api/plugins/kanban/tasks/{task_id}/review/approve" "Approves the work on a card: merges or pushes it as the card says" disk kanban::review::approve;
     "board_task_log" Get "/api/plugins/kanban/tasks/{task_id}/log" "What the worker of a card printed" disk kanban::workers::log;
     "board_link" Post "/api/plugins/kanban/links" "Makes a card wait for another" disk kanban::cards::link;
     "board_unlink" Delete "/api/plugins/kanban/links" "Removes a link" disk kanban::cards::unlink;
@@ -140,6 +148,10 @@ pub(crate) fn router() -> Router {
     }
     router
         .route("/assets/{*name}", disk(Verb::Get, pages::asset))
+        .route(
+            "/dashboard-plugins/{name}/{*file}",
+            disk(Verb::Get, plugin_tabs::file),
+        )
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(other_path)
 }

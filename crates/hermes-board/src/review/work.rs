@@ -121,7 +121,9 @@ impl ReviewedWork {
         };
         let own = place.git_dir.join("index");
         if hermes_fs::exists_no_follow(&own) {
-            hermes_fs::copy_file(&own, &index, 0o600)?;
+            // A file that was changed in the second in which the index was written is looked into
+            // because of the time of the index: a newer copy would hide the change.
+            hermes_fs::copy_file_with_time(&own, &index, 0o600)?;
         }
         let at = GitPlace {
             directory: &place.git_dir,

@@ -20,6 +20,7 @@ mod fragments;
 mod garbage;
 mod links;
 mod lists;
+mod moves;
 mod notify;
 mod open;
 mod overview;

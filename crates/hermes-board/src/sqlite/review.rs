@@ -393,12 +393,7 @@ impl Transaction<'_> {
             // Where every worker reads it, also one of the reference.
             self.insert_comment(id, by, &format!("CHANGES REQUESTED: {text}"))?;
         }
-        self.execute(
-            "UPDATE task_reviews SET approved_by = NULL, approved_at = NULL,
-                 approved_action = NULL, approved_commit = NULL, approved_branch = NULL
-             WHERE task_id = ?1",
-            [id.as_str()],
-        )?;
+        self.forget_approval(id)?;
         let status = match state.status {
             // Both programs hold a card blocked until this event.
             Status::Blocked | Status::Scheduled => self.release(id, Some("changes_requested"))?,
@@ -429,18 +424,8 @@ impl Transaction<'_> {
             "status",
             json!({"status": status, "reason": "changes_requested"}),
         )?;
-        if !was_done {
-            return Ok(status);
-        }
-        for child in self.children(id)? {
-            let demoted = self.execute(
-                "UPDATE tasks SET status = 'todo' WHERE id = ?1 AND status = 'ready'",
-                [child.as_str()],
-            )?;
-            if demoted > 0 {
-                let payload = json!({"status": "todo", "reason": "parent_reopened", "parent": id});
-                self.append(&child, None, "status", payload)?;
-            }
+        if was_done {
+            self.make_children_wait(id)?;
         }
         Ok(status)
     }

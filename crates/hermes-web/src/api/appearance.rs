@@ -1,4 +1,4 @@
-//! `/api/dashboard`: themes of the front-end, and the tabs that plugins add to it.
+//! `/api/dashboard`: themes of the front-end.
 
 use hermes_config::settings::change_values;
 use serde_json::{Value, json};
@@ -42,9 +42,4 @@ pub(crate) fn set_theme(call: &Call) -> Answered {
     let path = vec!["dashboard".to_owned(), "theme".to_owned()];
     change_values(&context.sources_to_write(), &[(path, Some(json!(name)))])?;
     call.answer(json!({"ok": true, "theme": name}))
-}
-
-/// `GET /api/dashboard/plugins`: the tabs beside the built-in ones.
-pub(crate) fn plugins(_: &Call) -> Answered {
-    plain_answer(&json!([]))
 }

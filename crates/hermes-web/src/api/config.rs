@@ -238,7 +238,7 @@ fn differences(
     path: &mut Vec<String>,
     changes: &mut Vec<(Vec<String>, Option<Value>)>,
 ) {
-    if before == after {
+    if is_same(before, after) {
         return;
     }
     let Value::Object(fields) = after else {
@@ -261,6 +261,21 @@ fn differences(
             differences(old, value, path, changes);
         }
         path.pop();
+    }
+}
+
+/// Whether two values mean the same: JavaScript sends 1.0 back as 1.
+fn is_same(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Number(before), Value::Number(after)) if before != after => {
+            let numbers = before.as_f64().zip(after.as_f64());
+            numbers.is_some_and(|(before, after)| before.total_cmp(&after).is_eq())
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            let mut pairs = before.iter().zip(after);
+            before.len() == after.len() && pairs.all(|(before, after)| is_same(before, after))
+        }
+        _ => before == after,
     }
 }
 
@@ -299,6 +314,16 @@ mod tests {
         differences(&before, &after, &mut Vec::new(), &mut changes);
         let path = vec!["a".to_owned(), "b".to_owned()];
         assert_eq!(changes, [(path, Some(json!(2)))]);
+    }
+
+    #[test]
+    fn number_that_comes_back_without_its_fraction_has_not_changed() {
+        let before = json!({"speed": 1.0, "gains": [0.5, 2.0], "count": 3, "wait": 5.0});
+        let after = json!({"speed": 1, "gains": [0.5, 2], "count": 4, "wait": 5.5});
+        let mut changes = Vec::new();
+        differences(&before, &after, &mut Vec::new(), &mut changes);
+        let changed: Vec<&str> = changes.iter().map(|(path, _)| path[0].as_str()).collect();
+        assert_eq!(changed, ["count", "wait"]);
     }
 
     #[test]

@@ -224,9 +224,21 @@ fn set_status(
             let message = "a card runs when a worker or a person claims it, not by being moved";
             return Err(ApiError::bad_request(message));
         }
-        ("triage" | "todo" | "ready" | "review", status) => {
-            let message = format!("a card that is {} cannot become {wanted}", status.as_str());
+        ("review", status) => {
+            let message = format!("a card that is {} cannot become review", status.as_str());
             return Err(ApiError::conflict(message));
+        }
+        ("triage" | "todo" | "ready", status) => {
+            if status == Status::Running {
+                // Its worker ends first.
+                board_command(call, &["reclaim", id.as_str()], TIME_LIMIT)?;
+            }
+            let to = match wanted {
+                "triage" => Status::Triage,
+                "todo" => Status::Todo,
+                _ => Status::Ready,
+            };
+            open.store.move_to(id, to)?;
         }
         (other, _) => {
             let shown = hermes_text::shown(other, 40);

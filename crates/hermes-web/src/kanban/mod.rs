@@ -5,6 +5,7 @@ pub(crate) mod boards;
 pub(crate) mod cards;
 pub(crate) mod events;
 mod opened;
+pub(crate) mod review;
 pub(crate) mod settings;
 pub(crate) mod view;
 pub(crate) mod why;

@@ -91,7 +91,9 @@ impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
-            Error::UnknownTask { .. } | Error::UnknownBoard { .. } => Self::not_found(text),
+            Error::UnknownTask { .. }
+            | Error::UnknownBoard { .. }
+            | Error::UnknownReviewComment { .. } => Self::not_found(text),
             Error::NotAllowed { .. }
             | Error::StaleRun { .. }
             | Error::InProgress { .. }

@@ -29,6 +29,7 @@ const FILES: &[(&str, &[u8])] = &[
     ("logs.js", include_bytes!("../../assets/logs.js")),
     ("morph.js", include_bytes!("../../assets/morph.js")),
     ("pages.css", include_bytes!("../../assets/pages.css")),
+    ("review.js", include_bytes!("../../assets/review.js")),
     ("theme.js", include_bytes!("../../assets/theme.js")),
 ];
 /// Largest file of another front-end.
@@ -71,26 +72,32 @@ pub(crate) fn asset(call: &Call) -> Answered {
 
 /// A file of the front-end that `HERMES_WEB_DIST` names.
 pub(super) fn front_end_file(call: &Call, name: &str) -> Answered {
-    let missing = || {
-        let shown = hermes_text::shown(name, 120);
-        ApiError::not_found(format!("there is no file {shown}"))
-    };
-    let dist = call.app.web_dist.as_ref().ok_or_else(missing)?;
-    let relative = Path::new(name);
-    let is_inside = relative
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    if !is_inside || name.contains(['\\', '\0']) {
-        return Err(missing());
-    }
-    let path = hermes_fs::join_without_symlinks(dist, relative).map_err(|_| missing())?;
-    let bytes = hermes_fs::read_capped(&path, MAX_BYTES).map_err(|_| missing())?;
+    let dist = call.app.web_dist.as_ref().ok_or_else(|| missing(name))?;
     let cached = if name.starts_with("assets/") {
         FOREVER
     } else {
         "no-cache"
     };
+    file_below(dist, name, cached)
+}
+
+/// A file below a directory, reached through no link.
+pub(crate) fn file_below(directory: &Path, name: &str, cached: &'static str) -> Answered {
+    let relative = Path::new(name);
+    let is_inside = relative
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if !is_inside || name.contains(['\\', '\0']) {
+        return Err(missing(name));
+    }
+    let path = hermes_fs::join_without_symlinks(directory, relative).map_err(|_| missing(name))?;
+    let bytes = hermes_fs::read_capped(&path, MAX_BYTES).map_err(|_| missing(name))?;
     Ok(file_response(Body::from(bytes), name, cached))
+}
+
+fn missing(name: &str) -> ApiError {
+    let shown = hermes_text::shown(name, 120);
+    ApiError::not_found(format!("there is no file {shown}"))
 }
 
 fn file_response(body: Body, name: &str, cached: &'static str) -> Response {

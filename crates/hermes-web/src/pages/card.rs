@@ -1,5 +1,7 @@
 //! One card, whole: on a page of its own, and in the drawer of the board.
 
+use std::path::Path;
+
 use askama::Template;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,6 +31,8 @@ struct CardPage {
     why: Vec<String>,
     log: Option<String>,
     profiles: Vec<String>,
+    /// Where its work is, for people.
+    workspace: Option<String>,
     now: i64,
 }
 
@@ -102,6 +106,11 @@ struct Action {
 impl Whole {
     fn is_running(&self) -> bool {
         self.task.status == "running"
+    }
+
+    /// Whether there is work to look at.
+    fn has_work(&self) -> bool {
+        self.task.workspace_path.is_some() && self.task.started_at.is_some()
     }
 
     fn has_foreign_assignee(&self, profiles: &[String]) -> bool {
@@ -257,6 +266,11 @@ pub(super) async fn page(call: Call) -> Answered {
         None => Why::default(),
     };
     let status = if card.is_some() { 200 } else { 404 };
+    let path = card
+        .as_ref()
+        .and_then(|card| card.task.workspace_path.as_ref());
+    let context = call.context();
+    let workspace = path.map(|path| context.location.display(Path::new(path)));
     let mut shell = frame::shell(&call, "Card", "board");
     shell.body = "text";
     shell.refresh = card.as_ref().map(|_| 5);
@@ -268,6 +282,7 @@ pub(super) async fn page(call: Call) -> Answered {
         why: why.verdicts.into_iter().map(|one| one.sentence).collect(),
         log: log.exists.then_some(log.content),
         profiles: profile_names(&source).await,
+        workspace,
         now: now(),
     };
     frame::html_with(status, &page)

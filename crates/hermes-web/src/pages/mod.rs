@@ -18,6 +18,8 @@ mod layout;
 mod login;
 mod logs;
 mod profiles;
+mod review;
+mod review_rows;
 mod sessions;
 mod shell;
 mod shown;
@@ -27,7 +29,7 @@ mod status;
 mod transcript;
 mod usage;
 
-pub(crate) use assets::asset;
+pub(crate) use assets::{asset, file_below};
 pub(crate) use config::set_value;
 pub(crate) use front_end::other_path;
 pub(crate) use layout::page_response;
@@ -63,6 +65,7 @@ pages! {
     "/" board::page;
     "/board" board::page;
     "/board/{id}" card::page;
+    "/board/{id}/review" review::page;
     "/chat" chat::page;
     "/sessions" sessions::page;
     "/sessions/{id}" transcript::page;

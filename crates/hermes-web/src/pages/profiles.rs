@@ -1,5 +1,7 @@
 //! Profiles, and who their agents are.
 
+use std::path::Path;
+
 use askama::Template;
 use serde::Deserialize;
 
@@ -68,10 +70,14 @@ struct Soul {
 pub(super) async fn page(call: Call) -> Answered {
     let source = Source::of(&call);
     let answer: Result<Profiles, Trouble> = source.get("/api/profiles").await;
-    let (answer, trouble) = match answer {
+    let (mut answer, trouble) = match answer {
         Ok(answer) => (answer, None),
         Err(trouble) => (Profiles::default(), Some(trouble)),
     };
+    let context = call.context();
+    for profile in &mut answer.profiles {
+        profile.path = context.location.display(Path::new(&profile.path));
+    }
     let mut shell = frame::shell(&call, "Profiles", "profiles");
     shell.refresh = Some(10);
     let page = ProfilesPage {

@@ -1,6 +1,7 @@
 //! What runs here: gateways, platforms, workers, and how the machine is doing.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use askama::Template;
@@ -318,7 +319,8 @@ fn tiles(
     tiles
 }
 
-fn facts(status: &Status, stats: &Stats) -> Vec<(&'static str, String)> {
+fn facts(status: &Status, stats: &Stats, context: &Context) -> Vec<(&'static str, String)> {
+    let short = |path: &str| context.location.display(Path::new(path));
     let process = stats.process.as_ref();
     let process = process.map(|own| format!("pid {}, {}", own.pid, bytes(own.rss)));
     let logins = if status.auth_required {
@@ -328,8 +330,8 @@ fn facts(status: &Status, stats: &Stats) -> Vec<(&'static str, String)> {
     };
     let all = [
         ("Version", status.version.clone()),
-        ("Home", status.hermes_home.clone()),
-        ("Settings", status.config_path.clone()),
+        ("Home", short(&status.hermes_home)),
+        ("Settings", short(&status.config_path)),
         ("Machine", stats.hostname.clone()),
         ("System", stats.platform.clone()),
         ("Up", stats.uptime_seconds.map(span).unwrap_or_default()),
@@ -379,7 +381,7 @@ pub(super) async fn page(call: Call) -> Answered {
         gateway_running: status.gateway_running,
         platforms: platforms(&status),
         workers: workers.workers,
-        facts: facts(&status, &stats),
+        facts: facts(&status, &stats, &call.context()),
         troubles,
         shell,
         now: now(),

@@ -73,7 +73,7 @@ fn cards_are_made_changed_moved_linked_and_deleted() {
     assert_eq!(patch(&second, json!({"status": "ready"})).status, 409);
     assert_eq!(patch(&first, json!({"status": "running"})).status, 400);
     assert_eq!(patch(&first, json!({"status": "flying"})).status, 400);
-    assert_eq!(patch(&first, json!({"status": "triage"})).status, 409);
+    assert_eq!(patch(&first, json!({"status": "review"})).status, 409);
     let blocked = patch(&first, json!({"status": "blocked", "block_reason": "wait"}));
     assert_eq!(blocked.expect(200)["task"]["status"], "blocked");
     assert_eq!(
@@ -126,6 +126,20 @@ fn cards_are_made_changed_moved_linked_and_deleted() {
     assert_eq!(server.with_token("GET", &path).send().status, 404);
     let stats = server.get(&format!("{ROOT}/stats"));
     assert_eq!(stats["by_status"], json!({"done": 1}));
+}
+
+/// As in the reference, a card leaves triage, and is put there, by hand.
+#[test]
+fn card_moves_between_triage_todo_and_ready() {
+    let home = home();
+    let server = Server::local(&home);
+    let made = create(&server, &json!({"title": "Which?", "triage": true}));
+    let path = format!("{ROOT}/tasks/{}", made["task"]["id"].as_str().unwrap());
+    for to in ["todo", "triage", "ready", "todo"] {
+        let body = json!({"status": to});
+        let moved = server.call("PATCH", &path, &body).expect(200);
+        assert_eq!(moved["task"]["status"], to);
+    }
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod local;
 mod misconfigured;
 mod nous;
 mod oidc;
+mod plugin_tabs;
 mod provider_logins;
+mod review;
 mod server;
 mod terminal;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::pages::PAGES;
+use crate::review::Project;
 use crate::served::Served;
 
 const RUN: &str = "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations\
@@ -29,6 +30,16 @@ fn axe_finds_nothing_serious_on_any_page() {
     );
     served.hermes(&["chat", "-q", "Hello there"]);
     served.hermes(&["cron", "create", "every 2h", "Look after the plants"]);
+    let project = Project::new(&served);
+    let reviewed = project.reviewed_card();
+    served.hermes(&[
+        "kanban",
+        "review",
+        "comment",
+        &reviewed,
+        "poem.txt:2",
+        "Why?",
+    ]);
     let mut browser = Browser::start();
     let mut found = Vec::new();
     for scheme in ["light", "dark"] {
@@ -42,6 +53,15 @@ fn axe_finds_nothing_serious_on_any_page() {
         browser.open(&served.url(&format!("/board/{id}")));
         for one in violations(&mut browser, &axe) {
             found.push(format!("{scheme} card {one}"));
+        }
+        browser.open(&served.url(&format!("/board/{reviewed}/review")));
+        browser.click(".pin[data-line='1']");
+        for one in violations(&mut browser, &axe) {
+            found.push(format!("{scheme} review {one}"));
+        }
+        browser.click("[data-open=approve]");
+        for one in violations(&mut browser, &axe) {
+            found.push(format!("{scheme} approval {one}"));
         }
         browser.open(&served.url(&format!("/board#{id}")));
         browser.until(

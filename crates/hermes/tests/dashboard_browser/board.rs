@@ -72,6 +72,39 @@ fn a_card_is_moved_and_opened_with_the_keyboard() {
     );
 }
 
+/// Triage is left by hand as well, and a card that is done is taken up again.
+#[test]
+fn a_card_leaves_triage_and_done_by_being_dragged() {
+    let served = Served::new();
+    let id = served.card("Which database?", &["--triage"]);
+    let done = served.card("Count the sheep", &["--assignee", "nobody-yet"]);
+    served.hermes(&["kanban", "complete", &done, "--summary", "Forty."]);
+    let mut browser = Browser::start();
+    browser.open(&served.url("/board"));
+    let status = |id: &str| -> serde_json::Value {
+        let shown = served.hermes(&["kanban", "show", id, "--json"]);
+        serde_json::from_str::<serde_json::Value>(&shown).unwrap()["task"]["status"].clone()
+    };
+    for (card, column) in [
+        (&id, "todo"),
+        (&id, "triage"),
+        (&id, "ready"),
+        (&done, "ready"),
+    ] {
+        browser.drag(&format!("#card-{card}"), &format!("#column-{column} ul"));
+        browser.until(
+            &format!("the card is in {column}"),
+            &format!("{} === '{column}'", column_of(card)),
+        );
+        eventually("the board says the same", || status(card) == column);
+    }
+    assert_eq!(
+        browser.eval("document.querySelectorAll('.toast.bad').length"),
+        0
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
 /// A change by somebody else arrives without a reload.
 #[test]
 fn what_others_do_is_seen_at_once() {

@@ -25,6 +25,8 @@ pub(crate) struct Browser {
     pub(crate) navigations: usize,
     /// What scripts of the page have thrown, and what the browser has refused.
     pub(crate) complaints: Vec<String>,
+    /// Answers that were no success: their status and path.
+    pub(crate) refusals: Vec<(u64, String)>,
     _profile: TempDir,
 }
 
@@ -71,6 +73,7 @@ impl Browser {
             events: VecDeque::new(),
             navigations: 0,
             complaints: Vec::new(),
+            refusals: Vec::new(),
             _profile: profile,
         };
         browser.attach();
@@ -136,6 +139,16 @@ impl Browser {
                 let details = &params["exceptionDetails"];
                 let text = details["exception"]["description"].as_str();
                 self.complaints.push(text.unwrap_or_default().to_owned());
+            }
+            Some("Network.responseReceived") => {
+                let response = &params["response"];
+                let status = response["status"].as_u64().unwrap_or_default();
+                let url = response["url"].as_str().unwrap_or_default();
+                let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+                let path = path.split('?').next().unwrap_or_default();
+                if status >= 400 {
+                    self.refusals.push((status, format!("/{path}")));
+                }
             }
             Some("Log.entryAdded") if params["entry"]["source"] == "security" => {
                 let text = params["entry"]["text"].as_str();

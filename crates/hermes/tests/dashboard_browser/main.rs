@@ -13,6 +13,8 @@ mod browser;
 mod chat;
 mod hostile;
 mod pages;
+mod review;
 mod served;
 mod session;
 mod settings;
+mod stranger;

@@ -1,5 +1,7 @@
 //! A dashboard in a home of its own.
 
+use std::path::Path;
+
 use hermes_testkit::{Running, TestHome};
 
 /// A dashboard that answers at [`Self::url`]. Ends when dropped.
@@ -26,6 +28,19 @@ impl Served {
 
     pub(crate) fn at(home: TestHome) -> Self {
         let (process, port) = start(&home, 0, &[]);
+        Self {
+            home,
+            port,
+            process,
+        }
+    }
+
+    /// With another front-end, from this directory.
+    pub(crate) fn with_front_end(dist: &Path) -> Self {
+        let home = home();
+        let words = ["dashboard", "--no-open", "--port", "0"];
+        let process = home.hermes(words).env("HERMES_WEB_DIST", dist).start();
+        let port = port_of(&process);
         Self {
             home,
             port,
@@ -70,9 +85,15 @@ pub(crate) fn start(home: &TestHome, port: u16, more: &[&str]) -> (Running, u16)
     let mut words = vec!["dashboard", "--no-open", "--port", &port];
     words.extend(more);
     let process = home.hermes(words).start();
+    let port = port_of(&process);
+    (process, port)
+}
+
+/// The port of a dashboard, once it listens.
+fn port_of(process: &Running) -> u16 {
     while let Some(line) = process.next_line() {
         if let Some(port) = line.strip_prefix("HERMES_DASHBOARD_READY port=") {
-            return (process, port.trim().parse().unwrap());
+            return port.trim().parse().unwrap();
         }
     }
     panic!("the dashboard ended: {:?}", process.errors());
