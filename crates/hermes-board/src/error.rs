@@ -22,6 +22,9 @@ pub enum Error {
         /// A copy of the damaged bytes; `None` if it could not be made while others use the file.
         copy: Option<PathBuf>,
     },
+    /// A value of a kind that this program never stores there.
+    #[error("the board database holds an unexpected value (column {column} of a result)")]
+    UnexpectedValue { column: usize },
     /// The file is not a database at all. It is left as it is.
     #[error(
         "{} is not a database{}; it begins with {first_bytes}",
@@ -275,6 +278,7 @@ impl Error {
                  lines with `hermes kanban review comment`"
             )),
             Self::RelativePath { .. }
+            | Self::UnexpectedValue { .. }
             | Self::NotAllowed { .. }
             | Self::SelfLink { .. }
             | Self::Cycle { .. }

@@ -1,6 +1,5 @@
 //! Archiving and deleting cards, and editing results.
 
-use hermes_store::rusqlite::params;
 use hermes_text::first_line;
 use serde_json::{Value, json};
 
@@ -8,6 +7,7 @@ use crate::model::{Object, Outcome, RunId, Status, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::{Error, Result};
 

@@ -1,9 +1,9 @@
 //! Assigning cards.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{Assignee, Status, TaskId};
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::Applied;
 use crate::{Error, Result};

@@ -1,12 +1,12 @@
 //! Blocking and scheduling cards, and unblocking them again.
 
-use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::Result;
 use crate::model::{BlockKind, Outcome, Status, TaskId};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{BlockOutcome, BlockRequest, ScheduleRequest};
 

@@ -3,37 +3,35 @@
 //! SQLite stores any type in any column. A number that is a text, or a text that is a number, is
 //! read as what it means; anything else counts as absent. No row can make a list fail.
 
-use hermes_store::rusqlite::types::ValueRef;
-use hermes_store::rusqlite::{Result, Row};
 use serde_json::Value;
 
+use crate::Result;
 use crate::model::Object;
+use crate::sqlite::statements::{Cell, Row};
 
 /// The cells of a row, one after the other.
 pub(super) struct Cells<'r> {
-    row: &'r Row<'r>,
+    row: &'r dyn Row,
     next: usize,
 }
 
 impl<'r> Cells<'r> {
-    pub(super) fn new(row: &'r Row<'r>) -> Self {
+    pub(super) fn new(row: &'r dyn Row) -> Self {
         Self { row, next: 0 }
     }
 
-    fn value(&mut self) -> Result<ValueRef<'r>> {
-        let value = self.row.get_ref(self.next);
+    fn value(&mut self) -> Result<Cell<'r>> {
+        let value = self.row.cell(self.next);
         self.next += 1;
         value
     }
 
     pub(super) fn text_or_none(&mut self) -> Result<Option<String>> {
         Ok(match self.value()? {
-            ValueRef::Null => None,
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                Some(String::from_utf8_lossy(bytes).into_owned())
-            }
-            ValueRef::Integer(number) => Some(number.to_string()),
-            ValueRef::Real(number) => Some(number.to_string()),
+            Cell::Null => None,
+            Cell::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            Cell::Int(number) => Some(number.to_string()),
+            Cell::Real(number) => Some(number.to_string()),
         })
     }
 
@@ -48,14 +46,14 @@ impl<'r> Cells<'r> {
 
     pub(super) fn int_or_none(&mut self) -> Result<Option<i64>> {
         Ok(match self.value()? {
-            ValueRef::Integer(number) => Some(number),
+            Cell::Int(number) => Some(number),
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "a fraction of a second or a number beyond 64 bits is no loss here"
             )]
-            ValueRef::Real(number) => Some(number as i64),
-            ValueRef::Text(bytes) => number_of_text(bytes),
-            ValueRef::Null | ValueRef::Blob(_) => None,
+            Cell::Real(number) => Some(number as i64),
+            Cell::Text(bytes) => number_of_text(bytes),
+            Cell::Null => None,
         })
     }
 
@@ -65,8 +63,8 @@ impl<'r> Cells<'r> {
 
     pub(super) fn json(&mut self) -> Result<Option<Value>> {
         Ok(match self.value()? {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => serde_json::from_slice(bytes).ok(),
-            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+            Cell::Text(bytes) => serde_json::from_slice(bytes).ok(),
+            Cell::Null | Cell::Int(_) | Cell::Real(_) => None,
         })
     }
 

@@ -5,7 +5,6 @@
 //! it die, any dispatcher, ours or the reference's, treats the card as that of a crashed worker.
 //! Nothing here runs a command.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{
@@ -15,6 +14,7 @@ use crate::model::{
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::{Row, params};
 use crate::sqlite::transaction::Transaction;
 use crate::store::{CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy};
 use crate::{Error, Result};
@@ -134,9 +134,11 @@ impl Transaction<'_> {
     pub(super) fn record_check(&self, number: i64, evidence: &CheckEvidence) -> Result<()> {
         self.pending_session(number)?;
         self.execute(
-            "INSERT OR REPLACE INTO task_check_results
+            "INSERT INTO task_check_results
                  (session_id, position, command, exit_code, timed_out, output, duration_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (session_id, position) DO UPDATE SET command = ?3, exit_code = ?4,
+                 timed_out = ?5, output = ?6, duration_ms = ?7",
             params![
                 number,
                 evidence.position,
@@ -396,7 +398,7 @@ impl Transaction<'_> {
                     exit_code: row.get(2)?,
                     timed_out: row.get(3)?,
                     output: row.get(4)?,
-                    duration_ms: u64::try_from(row.get::<_, i64>(5)?).unwrap_or(0),
+                    duration_ms: u64::try_from(row.get::<i64>(5)?).unwrap_or(0),
                 })
             },
         )
@@ -466,9 +468,7 @@ fn report(evidence: &CheckEvidence, checks: usize) -> String {
     text.trim_end().to_owned()
 }
 
-fn session_of_row(
-    row: &hermes_store::rusqlite::Row<'_>,
-) -> hermes_store::rusqlite::Result<CheckSession> {
+fn session_of_row(row: &dyn Row) -> Result<CheckSession> {
     let start: Option<i64> = row.get(6)?;
     let boot: Option<String> = row.get(7)?;
     let identity = start.zip(boot).map(|(start, boot_id)| WorkerIdentity {
@@ -477,9 +477,9 @@ fn session_of_row(
     });
     Ok(CheckSession {
         id: row.get(0)?,
-        task_id: TaskId::new(row.get::<_, String>(1)?),
+        task_id: TaskId::new(row.get::<String>(1)?),
         run_id: RunId(row.get(2)?),
-        state: CheckState::parse(&row.get::<_, String>(3)?).unwrap_or(CheckState::Abandoned),
+        state: CheckState::parse(&row.get::<String>(3)?).unwrap_or(CheckState::Abandoned),
         checker: Checker {
             lock: row.get(4)?,
             pid: row.get(5)?,

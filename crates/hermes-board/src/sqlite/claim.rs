@@ -1,7 +1,6 @@
 //! Claims: claiming a card, extending the claim, recording the worker.
 
 use hermes_store::Commit;
-use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::Result;
@@ -9,6 +8,7 @@ use crate::model::{Outcome, RunId, Status, Task, TaskId, WorkerIdentity, object}
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::rows;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
 

@@ -1,11 +1,11 @@
 //! Comments and attachments.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{Attachment, Comment, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::rows;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::NewAttachment;
 use crate::{Error, Result};

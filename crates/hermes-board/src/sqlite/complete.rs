@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use hermes_store::rusqlite::params;
 use hermes_text::first_line;
 use regex::Regex;
 use serde_json::json;
@@ -13,6 +12,7 @@ use crate::sqlite::block::filled;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::rows;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{CardState, Transaction, json_list, with};
 use crate::store::{CompleteOutcome, Completed, Completion};
 use crate::{Error, Result};

@@ -1,13 +1,12 @@
 //! The facts of the worker context, from one state of the board.
 
-use hermes_store::rusqlite::params;
-
 use crate::Result;
 use crate::model::{Attachment, Check, Comment, Object, ReviewComment, Run, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::run_columns;
 use crate::sqlite::rows;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 
 /// What is known of a card for its worker.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{Assignee, SkillList, Status, TaskId, WorkspaceKind};
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::{Created, NewTask, StartIn};
 use crate::{Error, Result};

@@ -1,13 +1,12 @@
 //! Events: what happened on a board, in order.
 
-use hermes_store::rusqlite::{Row, params};
-
 use crate::Result;
 use crate::model::{Event, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::event_columns;
 use crate::sqlite::rows;
+use crate::sqlite::statements::{NONE, Row, params};
 use crate::sqlite::transaction::Transaction;
 
 /// Filter for events.
@@ -48,7 +47,7 @@ impl SqliteBoard {
     pub fn latest_event_id(&self) -> Result<i64> {
         self.read(|tx| {
             Ok(tx
-                .one("SELECT max(id) FROM task_events", [], |row| {
+                .one("SELECT max(id) FROM task_events", NONE, |row| {
                     Cells::new(row).int()
                 })?
                 .unwrap_or(0))
@@ -71,44 +70,39 @@ impl Transaction<'_> {
 
     fn events(&self, query: &EventQuery) -> Result<Vec<BoardEvent>> {
         let kinds = serde_json::Value::from(query.kinds.clone()).to_string();
-        let limit = query.limit.map_or(-1, i64::from);
-        let of_card = query.task.as_ref().map(TaskId::as_str);
+        let limit = query.limit.map_or(i64::MAX, i64::from);
+        if let Some(card) = &query.task {
+            return self.all(
+                concat!(
+                    "SELECT ",
+                    event_columns!(),
+                    ", t.assignee FROM task_events e LEFT JOIN tasks t ON t.id = e.task_id \
+                     WHERE e.task_id = ?4 AND e.id > ?1 \
+                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
+                     ORDER BY +e.id LIMIT ?3"
+                ),
+                params![query.after, kinds, limit, card.as_str()],
+                board_event,
+            );
+        }
         self.all(
-            if of_card.is_some() {
-                concat!(
-                    "SELECT ",
-                    event_columns!(),
-                    ", t.assignee FROM task_events e LEFT JOIN tasks t ON t.id = e.task_id \
-                     WHERE e.task_id = ?6 AND e.id > ?1 \
-                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
-                     AND ?3 IS ?3 AND ?4 IS ?4 ORDER BY +e.id LIMIT ?5"
-                )
-            } else {
-                concat!(
-                    "SELECT ",
-                    event_columns!(),
-                    ", t.assignee FROM task_events e LEFT JOIN tasks t ON t.id = e.task_id \
-                     WHERE e.id > ?1 AND ?6 IS NULL \
-                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
-                     AND (?3 IS NULL OR t.assignee = ?3) \
-                     AND (?4 IS NULL OR t.tenant = ?4) \
-                     ORDER BY e.id LIMIT ?5"
-                )
-            },
-            params![
-                query.after,
-                kinds,
-                query.assignee,
-                query.tenant,
-                limit,
-                of_card
-            ],
+            concat!(
+                "SELECT ",
+                event_columns!(),
+                ", t.assignee FROM task_events e LEFT JOIN tasks t ON t.id = e.task_id \
+                 WHERE e.id > ?1 \
+                 AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
+                 AND (?3 IS NULL OR t.assignee = ?3) \
+                 AND (?4 IS NULL OR t.tenant = ?4) \
+                 ORDER BY e.id LIMIT ?5"
+            ),
+            params![query.after, kinds, query.assignee, query.tenant, limit],
             board_event,
         )
     }
 }
 
-fn board_event(row: &Row<'_>) -> hermes_store::rusqlite::Result<BoardEvent> {
+fn board_event(row: &dyn Row) -> Result<BoardEvent> {
     let mut cells = Cells::new(row);
     Ok(BoardEvent {
         event: rows::event_of(&mut cells)?,

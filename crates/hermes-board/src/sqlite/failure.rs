@@ -1,6 +1,5 @@
 //! Failures: they are counted, and a card that fails too often is blocked.
 
-use hermes_store::rusqlite::params;
 use hermes_text::cut;
 use serde_json::json;
 
@@ -8,6 +7,7 @@ use crate::Result;
 use crate::model::{Object, Outcome, RunId, TaskId, Termination, WorkerExit, object};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::{AttemptEnd, ClaimSeen, FailurePolicy, Release};
 

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use hermes_store::rusqlite::params;
-
 use crate::Result;
 use crate::model::TaskId;
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
+use crate::sqlite::statements::{NONE, params};
 
 /// Tables whose rows belong to a card. The reference forgets some of them when it deletes one.
 const ORPHANS: [&str; 5] = [
@@ -27,7 +26,7 @@ impl SqliteBoard {
             tx.all(
                 "SELECT id, workspace_path FROM tasks WHERE status = 'archived'
                  AND workspace_kind = 'scratch' AND COALESCE(workspace_path, '') <> ''",
-                [],
+                NONE,
                 |row| {
                     let mut cells = Cells::new(row);
                     Ok((TaskId::new(cells.text()?), PathBuf::from(cells.text()?)))
@@ -52,7 +51,7 @@ impl SqliteBoard {
         self.write(|tx| {
             let mut rows = 0;
             for statement in ORPHANS {
-                rows += tx.execute(statement, [])?;
+                rows += tx.execute(statement, NONE)?;
             }
             Ok(rows)
         })
@@ -61,7 +60,7 @@ impl SqliteBoard {
     /// Every file that an attachment names.
     pub(crate) fn attachment_paths(&self) -> Result<Vec<PathBuf>> {
         self.read(|tx| {
-            tx.all("SELECT stored_path FROM task_attachments", [], |row| {
+            tx.all("SELECT stored_path FROM task_attachments", NONE, |row| {
                 Cells::new(row).text().map(PathBuf::from)
             })
         })

@@ -1,9 +1,9 @@
 //! Links: which card waits for which.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::TaskId;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::{Error, Result};
 
@@ -57,7 +57,7 @@ impl Transaction<'_> {
 
     pub(super) fn insert_link(&self, parent: &TaskId, child: &TaskId) -> Result<()> {
         self.execute(
-            "INSERT OR IGNORE INTO task_links (parent_id, child_id) VALUES (?1, ?2)",
+            "INSERT INTO task_links (parent_id, child_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
             params![parent.as_str(), child.as_str()],
         )?;
         Ok(())
@@ -67,7 +67,7 @@ impl Transaction<'_> {
     fn leads_to(&self, from: &TaskId, to: &TaskId) -> Result<bool> {
         self.holds(
             "WITH RECURSIVE below(id) AS (
-                 VALUES (?1)
+                 SELECT t.id FROM tasks t WHERE t.id = ?1
                  UNION SELECT l.child_id FROM below b JOIN task_links l ON l.parent_id = b.id)
              SELECT EXISTS (SELECT 1 FROM below WHERE id = ?2)",
             params![from.as_str(), to.as_str()],

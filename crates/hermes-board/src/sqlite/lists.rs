@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use hermes_store::rusqlite::types::Value as Bound;
-use hermes_store::rusqlite::{params, params_from_iter};
 use serde::Serialize;
 
 use crate::model::text_enum::text_enum;
@@ -14,8 +12,8 @@ use crate::model::{
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::{run_columns, task_columns};
-use crate::sqlite::open::failed_on;
 use crate::sqlite::rows;
+use crate::sqlite::statements::{NONE, Param, Row, params};
 use crate::sqlite::transaction::{Transaction, json_list};
 use crate::{Error, Result};
 
@@ -49,7 +47,7 @@ impl SortOrder {
             Self::Priority => " ORDER BY t.priority DESC, t.created_at, t.id",
             Self::PriorityDesc => " ORDER BY t.priority, t.created_at, t.id",
             Self::Status => " ORDER BY t.status, t.created_at, t.id",
-            Self::Assignee => " ORDER BY t.assignee, t.created_at, t.id",
+            Self::Assignee => " ORDER BY t.assignee NULLS FIRST, t.created_at, t.id",
             Self::Title => " ORDER BY t.title, t.id",
             Self::Updated => " ORDER BY t.started_at DESC NULLS LAST, t.created_at DESC, t.id",
         }
@@ -113,7 +111,7 @@ impl SqliteBoard {
                 tx.links(None)?
             };
             tx.each_listed(query, task_columns!(), |row| {
-                let task = rows::task(row).map_err(failed_on(tx.path, "read"))?;
+                let task = rows::task(row)?;
                 let (parents, children) = links.remove(task.id.as_str()).unwrap_or_default();
                 take(LinkedTask {
                     task,
@@ -129,7 +127,7 @@ impl SqliteBoard {
         self.read(|tx| {
             let mut tasks = Vec::new();
             tx.each_listed(query, task_columns!(), |row| {
-                tasks.push(rows::task(row).map_err(failed_on(tx.path, "read"))?);
+                tasks.push(rows::task(row)?);
                 Ok(())
             })?;
             Ok(tasks)
@@ -198,7 +196,7 @@ impl SqliteBoard {
                 "SELECT scheduled_at FROM tasks
                  WHERE status = 'scheduled' AND scheduled_at IS NOT NULL
                  ORDER BY scheduled_at LIMIT 1",
-                [],
+                NONE,
                 |row| Cells::new(row).int(),
             )
         })
@@ -213,7 +211,7 @@ impl SqliteBoard {
                          PARTITION BY r.task_id
                          ORDER BY COALESCE(r.ended_at, r.started_at) DESC, r.id DESC) AS place
                      FROM json_each(?1) j JOIN task_runs r ON r.task_id = j.value
-                     WHERE COALESCE(r.summary, '') <> '')
+                     WHERE COALESCE(r.summary, '') <> '') w
                  WHERE place = 1",
                 [json_list(ids)],
                 |row| {
@@ -264,10 +262,7 @@ impl Transaction<'_> {
     fn listed_ids(&self, query: &ListQuery) -> Result<Vec<TaskId>> {
         let mut ids = Vec::new();
         self.each_listed(query, "t.id", |row| {
-            let id = Cells::new(row)
-                .text()
-                .map_err(failed_on(self.path, "read"))?;
-            ids.push(TaskId::new(id));
+            ids.push(TaskId::new(Cells::new(row).text()?));
             Ok(())
         })?;
         Ok(ids)
@@ -279,30 +274,29 @@ impl Transaction<'_> {
         &self,
         query: &ListQuery,
         columns: &str,
-        mut take: impl FnMut(&hermes_store::rusqlite::Row<'_>) -> Result<()>,
+        take: impl FnMut(&dyn Row) -> Result<()>,
     ) -> Result<()> {
-        let mut sql = format!("SELECT {columns} FROM tasks t WHERE 1");
-        let mut bound: Vec<Bound> = Vec::new();
+        let mut sql = format!("SELECT {columns} FROM tasks t WHERE 1 = 1");
         let assignee = query
             .assignee
             .as_deref()
             .map(|name| name.trim().to_lowercase());
-        let status = query.status.map(|status| status.as_str().to_owned());
         let conditions = [
-            (" AND t.assignee = ?", assignee),
-            (" AND t.status = ?", status),
-            (" AND t.tenant = ?", query.tenant.clone()),
-            (" AND t.session_id = ?", query.session_id.clone()),
+            ("t.assignee", assignee.as_deref()),
+            ("t.status", query.status.map(Status::as_str)),
+            ("t.tenant", query.tenant.as_deref()),
+            ("t.session_id", query.session_id.as_deref()),
             (
-                " AND t.workflow_template_id = ?",
-                query.workflow_template_id.clone(),
+                "t.workflow_template_id",
+                query.workflow_template_id.as_deref(),
             ),
-            (" AND t.current_step_key = ?", query.step_key.clone()),
+            ("t.current_step_key", query.step_key.as_deref()),
         ];
-        for (condition, value) in conditions {
+        let mut bound = Vec::new();
+        for (column, value) in conditions {
             if let Some(value) = value {
-                sql.push_str(condition);
-                bound.push(Bound::Text(value));
+                bound.push(Param::Text(value));
+                sql.push_str(&format!(" AND {column} = ?{}", bound.len()));
             }
         }
         let mut order = Cow::Borrowed(query.sort.unwrap_or(SortOrder::Priority).sql());
@@ -316,18 +310,20 @@ impl Transaction<'_> {
             }
         }
         sql.push_str(&order);
-        sql.push_str(" LIMIT ? OFFSET ?");
-        bound.push(Bound::Integer(query.limit.map_or(-1, i64::from)));
-        bound.push(Bound::Integer(i64::from(query.offset)));
-        #[cfg(test)]
-        super::query_plans_tests::note(&sql);
-        let failed = || failed_on(self.path, "read");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(failed())?;
-        let mut rows = statement.query(params_from_iter(bound)).map_err(failed())?;
-        while let Some(row) = rows.next().map_err(failed())? {
-            take(row)?;
+        if let Some(limit) = query.limit {
+            bound.push(Param::Int(i64::from(limit)));
+            sql.push_str(&format!(" LIMIT ?{}", bound.len()));
         }
-        Ok(())
+        if query.offset > 0 {
+            // SQLite has no OFFSET without a LIMIT.
+            if query.limit.is_none() {
+                bound.push(Param::Int(i64::MAX));
+                sql.push_str(&format!(" LIMIT ?{}", bound.len()));
+            }
+            bound.push(Param::Int(i64::from(query.offset)));
+            sql.push_str(&format!(" OFFSET ?{}", bound.len()));
+        }
+        self.each(&sql, &bound, take)
     }
 
     /// Whether stepping over the archived cards one by one would be slow.
@@ -343,7 +339,7 @@ impl Transaction<'_> {
         let pairs = match within {
             None => self.all(
                 "SELECT parent_id, child_id FROM task_links ORDER BY parent_id, child_id",
-                [],
+                NONE,
                 pair,
             )?,
             Some(ids) => self.all(
@@ -369,7 +365,7 @@ impl Transaction<'_> {
     }
 }
 
-fn pair(row: &hermes_store::rusqlite::Row<'_>) -> hermes_store::rusqlite::Result<(String, String)> {
+fn pair(row: &dyn Row) -> Result<(String, String)> {
     let mut cells = Cells::new(row);
     Ok((cells.text()?, cells.text()?))
 }

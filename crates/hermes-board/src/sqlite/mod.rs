@@ -11,6 +11,7 @@ mod checks;
 mod claim;
 mod comments;
 mod complete;
+mod connection;
 mod context;
 mod create;
 mod denials;
@@ -33,6 +34,7 @@ mod review;
 mod rows;
 mod runs;
 mod snapshot;
+mod statements;
 mod stats;
 mod store;
 mod suspects;
@@ -61,9 +63,10 @@ pub(crate) use workers::RecordedWorker;
 use hermes_store::rusqlite::Connection;
 use hermes_store::{Commit, Database};
 
+use crate::Result;
 use crate::boards::Board;
-use crate::{Error, Result};
 
+use connection::SqliteStatements;
 use open::{DamageWatch, failed_on};
 use transaction::Transaction;
 
@@ -92,15 +95,11 @@ impl SqliteBoard {
     pub fn data_version(&self) -> Result<i64> {
         self.connection()
             .pragma_query_value(None, "data_version", |row| row.get(0))
-            .map_err(self.failed("read"))
+            .map_err(failed_on(&self.board.database, "read"))
     }
 
     fn connection(&self) -> &Connection {
         self.database.connection()
-    }
-
-    fn failed(&self, action: &'static str) -> impl FnOnce(hermes_store::rusqlite::Error) -> Error {
-        failed_on(&self.board.database, action)
     }
 
     /// Runs `work` in one write transaction.
@@ -113,24 +112,37 @@ impl SqliteBoard {
         commit: Commit,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (board, options) = (&self.board, &self.options);
+        let (path, options) = (&self.board.database, &self.options);
         let result = self.database.write_as(commit, |connection| {
-            work(&Transaction::new(connection, board, options))
+            let statements = SqliteStatements { connection, path };
+            work(&Transaction::new(&statements, options.clock.now(), options))
         });
         self.damage.watch(result)
     }
 
     /// Runs a query of one statement, which needs no transaction to see one state of the board.
     fn look<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let tx = Transaction::new(self.connection(), &self.board, &self.options);
-        self.damage.watch(query(&tx))
+        self.damage.watch(self.within(self.connection(), query))
     }
 
     /// Runs `query` on one state of the board.
     fn read<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let result = self
             .database
-            .read(|connection| query(&Transaction::new(connection, &self.board, &self.options)));
+            .read(|connection| self.within(connection, query));
         self.damage.watch(result)
+    }
+
+    fn within<T>(
+        &self,
+        connection: &Connection,
+        query: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let statements = SqliteStatements {
+            connection,
+            path: &self.board.database,
+        };
+        let now = self.options.clock.now();
+        query(&Transaction::new(&statements, now, &self.options))
     }
 }

@@ -1,10 +1,10 @@
 //! Moving a card to another column by hand, where no verb of the board leads there.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{Status, TaskId};
 use crate::sqlite::SqliteBoard;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::{Error, Result};
 

@@ -1,10 +1,9 @@
 //! Subscriptions: chats that follow a card.
 
-use hermes_store::rusqlite::params;
-
 use crate::model::{Subscription, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::rows;
+use crate::sqlite::statements::{NONE, params};
 use crate::{Error, Result};
 
 /// A chat, as far as subscriptions are concerned.
@@ -49,8 +48,9 @@ impl SqliteBoard {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
                      (SELECT COALESCE(max(id), 0) FROM task_events WHERE task_id = ?1))
                  ON CONFLICT (task_id, platform, chat_id, thread_id) DO UPDATE SET
-                     user_id = COALESCE(excluded.user_id, user_id),
-                     notifier_profile = COALESCE(excluded.notifier_profile, notifier_profile)",
+                     user_id = COALESCE(excluded.user_id, kanban_notify_subs.user_id),
+                     notifier_profile = COALESCE(excluded.notifier_profile,
+                         kanban_notify_subs.notifier_profile)",
                 params![
                     task.as_str(),
                     chat.platform.trim(),
@@ -79,7 +79,7 @@ impl SqliteBoard {
                 "SELECT task_id, platform, chat_id, thread_id, user_id, notifier_profile,
                      created_at, last_event_id
                  FROM kanban_notify_subs ORDER BY created_at, task_id, platform, chat_id",
-                [],
+                NONE,
                 rows::subscription,
             ),
         })

@@ -106,7 +106,8 @@ pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard>
         with_init_lock(board, || check(board, options.check))?;
     }
     let opened = connect(board, options)?;
-    let behind = schema::is_behind(opened.connection()).map_err(opened.failed("read"))?;
+    let behind =
+        schema::is_behind(opened.database.connection()).map_err(failed_on(path, "read"))?;
     if !behind && options.check != CheckDepth::Full {
         return Ok(opened);
     }
@@ -119,7 +120,7 @@ pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard>
 }
 
 /// Another connection to a file that this process has opened before.
-pub(super) fn connect(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
+fn connect(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
     let database = Database::open(
         &board.database,
         &OpenOptions {
@@ -154,19 +155,21 @@ fn create(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
 }
 
 fn migrate(opened: &mut SqliteBoard, options: &BoardOptions) -> Result<()> {
-    opened.write(|tx| {
-        let connection = tx.connection;
+    let path = opened.board.database.clone();
+    let now = options.clock.now();
+    let migrated = opened.database.write(|connection| {
         // Another process may have migrated it while we waited for the lock.
-        let behind = schema::is_behind(connection).map_err(failed_on(tx.path, "read"))?;
+        let behind = schema::is_behind(connection).map_err(failed_on(&path, "read"))?;
         let result = if behind {
-            schema::bring_up_to_date(connection, tx.now)
+            schema::bring_up_to_date(connection, now)
         } else if options.check == CheckDepth::Full {
             schema::rename_kinds(connection)
         } else {
             Ok(())
         };
-        result.map_err(failed_on(tx.path, "migrate"))
-    })
+        result.map_err(failed_on(&path, "migrate"))
+    });
+    opened.damage.watch(migrated)
 }
 
 fn check(board: &Board, depth: CheckDepth) -> Result<()> {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hermes_store::rusqlite::params;
 use serde_json::Value;
 
 use crate::model::{Status, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
+use crate::sqlite::statements::{NONE, params};
 use crate::sqlite::transaction::Transaction;
 use crate::{Error, Result};
 
@@ -71,23 +71,23 @@ impl Transaction<'_> {
 fn overview(tx: &Transaction<'_>) -> Result<BoardOverview> {
     let comments = tx.all(
         "SELECT task_id, count(*) FROM task_comments GROUP BY task_id",
-        [],
+        NONE,
         |row| {
             let mut cells = Cells::new(row);
             Ok((cells.text()?, cells.int()?))
         },
     )?;
     let progress = tx.all(
-        "SELECT l.parent_id, sum(t.status = 'done'), count(*)
+        "SELECT l.parent_id, count(CASE WHEN t.status = 'done' THEN 1 END), count(*)
          FROM task_links l JOIN tasks t ON t.id = l.child_id GROUP BY l.parent_id",
-        [],
+        NONE,
         |row| {
             let mut cells = Cells::new(row);
             Ok((cells.text()?, (cells.int()?, cells.int()?)))
         },
     )?;
-    let names = |sql: &str| tx.all(sql, [], |row| Cells::new(row).text());
-    let latest = tx.one("SELECT max(id) FROM task_events", [], |row| {
+    let names = |sql: &str| tx.all(sql, NONE, |row| Cells::new(row).text());
+    let latest = tx.one("SELECT max(id) FROM task_events", NONE, |row| {
         Cells::new(row).int_or_none()
     })?;
     Ok(BoardOverview {

@@ -1,11 +1,11 @@
 //! The priority of cards.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::Result;
 use crate::model::{Status, TaskId};
 use crate::sqlite::SqliteBoard;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 
 impl SqliteBoard {

@@ -1,11 +1,11 @@
 //! Promoting cards whose parents are finished, waking scheduled ones. One query finds the cards,
 //! however many there are; nothing is written if there are none.
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{Status, TaskId};
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, json_list};
 use crate::store::PromoteRequest;
 use crate::{Error, Result};

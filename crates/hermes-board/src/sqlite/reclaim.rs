@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::model::{Outcome, Status, TaskId, Termination, object};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, json_list};
 use crate::store::{Applied, ClaimSeen, Silence, WaitNote};
 use crate::{Error, Result};

@@ -4,7 +4,6 @@
 
 use std::path::PathBuf;
 
-use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::model::{
@@ -14,6 +13,7 @@ use crate::model::{
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::cells::Cells;
+use crate::sqlite::statements::{AsParam, params};
 use crate::sqlite::transaction::{Transaction, with};
 use crate::{Error, Result};
 
@@ -215,7 +215,7 @@ impl Transaction<'_> {
             "INSERT INTO task_reviews (task_id, repository, base_commit, base_branch)
              VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (task_id) DO UPDATE SET repository = ?2, base_commit = ?3, base_branch = ?4
-             WHERE base_commit IS NULL",
+             WHERE task_reviews.base_commit IS NULL",
             params![
                 id.as_str(),
                 base.repository.to_string_lossy(),
@@ -351,7 +351,7 @@ impl Transaction<'_> {
                     body: row.get(2)?,
                     created_at: row.get(3)?,
                 };
-                Ok((row.get::<_, u32>(0)?, reply))
+                Ok((row.get::<u32>(0)?, reply))
             },
         )?;
         for (number, reply) in replies {
@@ -445,7 +445,7 @@ impl Transaction<'_> {
         })
     }
 
-    fn next_number(&self, sql: &str, params: impl hermes_store::rusqlite::Params) -> Result<u32> {
+    fn next_number<const N: usize>(&self, sql: &str, params: [impl AsParam; N]) -> Result<u32> {
         let number = self.one(sql, params, |row| row.get(0))?;
         Ok(number.unwrap_or(1))
     }

@@ -1,14 +1,15 @@
 //! Values from rows. Columns are named in each query, never assumed to be in any order.
 
-use hermes_store::rusqlite::{Result, Row};
+use crate::Result;
 use serde_json::Value;
 
 use crate::model::{
     Attachment, Comment, Event, Run, RunId, Status, Subscription, Task, TaskId, TaskState,
 };
 use crate::sqlite::cells::Cells;
+use crate::sqlite::statements::Row;
 
-pub(super) fn task(row: &Row<'_>) -> Result<Task> {
+pub(super) fn task(row: &dyn Row) -> Result<Task> {
     let mut cells = Cells::new(row);
     Ok(Task {
         id: TaskId::new(cells.text()?),
@@ -52,7 +53,7 @@ pub(super) fn task(row: &Row<'_>) -> Result<Task> {
     })
 }
 
-pub(super) fn run(row: &Row<'_>) -> Result<Run> {
+pub(super) fn run(row: &dyn Row) -> Result<Run> {
     let mut cells = Cells::new(row);
     Ok(Run {
         id: RunId(cells.int()?),
@@ -74,7 +75,7 @@ pub(super) fn run(row: &Row<'_>) -> Result<Run> {
     })
 }
 
-pub(super) fn event(row: &Row<'_>) -> Result<Event> {
+pub(super) fn event(row: &dyn Row) -> Result<Event> {
     event_of(&mut Cells::new(row))
 }
 
@@ -90,7 +91,7 @@ pub(super) fn event_of(cells: &mut Cells<'_>) -> Result<Event> {
     })
 }
 
-pub(super) fn comment(row: &Row<'_>) -> Result<Comment> {
+pub(super) fn comment(row: &dyn Row) -> Result<Comment> {
     let mut cells = Cells::new(row);
     Ok(Comment {
         id: cells.int()?,
@@ -101,7 +102,7 @@ pub(super) fn comment(row: &Row<'_>) -> Result<Comment> {
     })
 }
 
-pub(super) fn attachment(row: &Row<'_>) -> Result<Attachment> {
+pub(super) fn attachment(row: &dyn Row) -> Result<Attachment> {
     let mut cells = Cells::new(row);
     Ok(Attachment {
         id: cells.int()?,
@@ -115,7 +116,7 @@ pub(super) fn attachment(row: &Row<'_>) -> Result<Attachment> {
     })
 }
 
-pub(super) fn subscription(row: &Row<'_>) -> Result<Subscription> {
+pub(super) fn subscription(row: &dyn Row) -> Result<Subscription> {
     let mut cells = Cells::new(row);
     Ok(Subscription {
         task_id: TaskId::new(cells.text()?),

@@ -1,10 +1,10 @@
 //! Attempts: opened, closed, and recorded at once for cards that nobody claimed.
 
-use hermes_store::rusqlite::params;
 use serde_json::Value;
 
 use crate::Result;
 use crate::model::{Object, Outcome, RunId, TaskId};
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 
 /// How an attempt ends.

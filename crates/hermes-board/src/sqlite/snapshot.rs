@@ -6,7 +6,6 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use hermes_store::rusqlite::{Row, params};
 use regex::Regex;
 
 use crate::Result;
@@ -16,6 +15,7 @@ use crate::sqlite::cells::Cells;
 use crate::sqlite::failure::{STREAK_LOOK, streak_of};
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
 use crate::sqlite::rows::names;
+use crate::sqlite::statements::{NONE, Row, params};
 use crate::sqlite::transaction::{Transaction, json_list};
 use crate::store::{Candidate, ClaimSeen, EndedRun, GuardFacts, RunningTask, Snapshot};
 
@@ -125,7 +125,7 @@ impl Transaction<'_> {
                  FROM tasks t LEFT JOIN task_runs r ON r.id = t.current_run_id \
                  WHERE t.status = 'running'"
             ),
-            [],
+            NONE,
             running_task,
         )
     }
@@ -228,7 +228,7 @@ impl Transaction<'_> {
             LazyLock::new(|| Regex::new(r"(?i)https?://github\.com/[^/\s]+/[^/\s]+/pull/\d+").ok());
         let comments = self.all(
             "SELECT task_id, created_at, body FROM task_comments
-             WHERE created_at >= ?1 AND body LIKE '%github.com/%/pull/%'",
+             WHERE created_at >= ?1 AND lower(body) LIKE '%github.com/%/pull/%'",
             [self.now - PULL_REQUEST_SECONDS],
             |row| {
                 let mut cells = Cells::new(row);
@@ -258,7 +258,7 @@ impl Transaction<'_> {
                  SELECT r.task_id, r.outcome, r.error, r.metadata, r.id,
                      row_number() OVER (PARTITION BY r.task_id ORDER BY r.id DESC) AS place
                  FROM json_each(?1) j JOIN task_runs r ON r.task_id = j.value
-                 WHERE r.ended_at IS NOT NULL)
+                 WHERE r.ended_at IS NOT NULL) w
              WHERE place <= ?2 ORDER BY task_id, id DESC",
             params![json_list(&ids), STREAK_LOOK],
             |row| {
@@ -311,7 +311,7 @@ impl Facts {
     }
 }
 
-fn candidate(cells: &mut Cells<'_>) -> hermes_store::rusqlite::Result<Found> {
+fn candidate(cells: &mut Cells<'_>) -> Result<Found> {
     let mut card = Candidate {
         id: TaskId::new(cells.text()?),
         assignee: cells
@@ -335,7 +335,7 @@ fn candidate(cells: &mut Cells<'_>) -> hermes_store::rusqlite::Result<Found> {
     Ok((card, has_history))
 }
 
-fn running_task(row: &Row<'_>) -> hermes_store::rusqlite::Result<(Found, RunningTask)> {
+fn running_task(row: &dyn Row) -> Result<(Found, RunningTask)> {
     let mut cells = Cells::new(row);
     let found = candidate(&mut cells)?;
     let mut work = RunningTask {

@@ -10,6 +10,7 @@ use crate::Result;
 use crate::model::TaskId;
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
+use crate::sqlite::statements::NONE;
 
 /// Number of cards by status.
 pub type Counts = BTreeMap<String, u64>;
@@ -32,7 +33,7 @@ impl SqliteBoard {
             // One walk over the index on assignee and status, which touches no card.
             let counted = tx.all(
                 "SELECT assignee, status, count(*) FROM tasks GROUP BY assignee, status",
-                [],
+                NONE,
                 |row| {
                     let mut cells = Cells::new(row);
                     Ok((cells.text_or_none()?, cells.text()?, cells.int()?))
@@ -54,7 +55,7 @@ impl SqliteBoard {
             let oldest = tx
                 .one(
                     "SELECT min(created_at) FROM tasks WHERE status = 'ready'",
-                    [],
+                    NONE,
                     |row| Cells::new(row).int_or_none(),
                 )?
                 .flatten();
@@ -72,7 +73,7 @@ impl SqliteBoard {
         self.read(|tx| {
             let counted = tx.all(
                 "SELECT status, count(*) FROM tasks GROUP BY status",
-                [],
+                NONE,
                 |row| {
                     let mut cells = Cells::new(row);
                     let status = cells.text()?;
@@ -89,7 +90,7 @@ impl SqliteBoard {
             tx.all(
                 "SELECT assignee, count(*) FROM tasks t
                  WHERE t.status = 'running' AND COALESCE(assignee, '') <> '' GROUP BY assignee",
-                [],
+                NONE,
                 |row| {
                     let mut cells = Cells::new(row);
                     let assignee = cells.text()?;

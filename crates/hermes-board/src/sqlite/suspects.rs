@@ -3,12 +3,11 @@
 
 use std::collections::HashMap;
 
-use hermes_store::rusqlite::params;
-
 use crate::model::{Event, Run, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
 use crate::sqlite::rows;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, json_list};
 use crate::{Error, Result};
 

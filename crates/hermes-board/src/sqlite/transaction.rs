@@ -1,22 +1,18 @@
 //! One transaction: statements, events, and the time of its beginning.
 
-use std::path::Path;
-
-use hermes_store::rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
 
-use crate::boards::Board;
 use crate::clock::IdSource;
 use crate::model::{RunId, Status, Task, TaskId};
 use crate::sqlite::fragments::task_columns;
-use crate::sqlite::open::{BoardOptions, failed_on};
+use crate::sqlite::open::BoardOptions;
 use crate::sqlite::rows;
+use crate::sqlite::statements::{AsParam, More, Param, Row, Statements, params};
 use crate::{Error, Result};
 
-/// A connection inside a transaction.
+/// The statements of one transaction, and the time of its beginning.
 pub(super) struct Transaction<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) path: &'c Path,
+    statements: &'c dyn Statements,
     pub(super) now: i64,
     pub(super) ids: &'c dyn IdSource,
     /// Failures after which a card without a limit of its own stays blocked.
@@ -76,15 +72,10 @@ impl CardState {
 }
 
 impl<'c> Transaction<'c> {
-    pub(super) fn new(
-        connection: &'c Connection,
-        board: &'c Board,
-        options: &'c BoardOptions,
-    ) -> Self {
+    pub(super) fn new(statements: &'c dyn Statements, now: i64, options: &'c BoardOptions) -> Self {
         Self {
-            connection,
-            path: &board.database,
-            now: options.clock.now(),
+            statements,
+            now,
             ids: options.ids.as_ref(),
             failure_limit: options.failure_limit,
         }
@@ -92,63 +83,84 @@ impl<'c> Transaction<'c> {
 }
 
 impl Transaction<'_> {
-    pub(super) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
-        #[cfg(test)]
-        super::query_plans_tests::note(sql);
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute(params))
-            .map_err(failed_on(self.path, "write to"))
+    pub(super) fn execute<const N: usize>(
+        &self,
+        sql: &str,
+        params: [impl AsParam; N],
+    ) -> Result<usize> {
+        self.statements
+            .execute(sql, &params.each_ref().map(AsParam::as_param))
     }
 
     /// Inserts a row and returns its id.
-    pub(super) fn insert(&self, sql: &str, params: impl Params) -> Result<i64> {
-        self.execute(sql, params)?;
-        Ok(self.connection.last_insert_rowid())
-    }
-
-    pub(super) fn one<T>(
+    pub(super) fn insert<const N: usize>(
         &self,
         sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> hermes_store::rusqlite::Result<T>,
+        params: [impl AsParam; N],
+    ) -> Result<i64> {
+        self.statements
+            .insert(sql, &params.each_ref().map(AsParam::as_param))
+    }
+
+    pub(super) fn one<T, const N: usize>(
+        &self,
+        sql: &str,
+        params: [impl AsParam; N],
+        read: impl FnOnce(&dyn Row) -> Result<T>,
     ) -> Result<Option<T>> {
-        #[cfg(test)]
-        super::query_plans_tests::note(sql);
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(params, read).optional())
-            .map_err(failed_on(self.path, "read"))
+        let (mut read, mut found) = (Some(read), None);
+        self.statements
+            .query(sql, &params.each_ref().map(AsParam::as_param), &mut |row| {
+                if let Some(read) = read.take() {
+                    found = Some(read(row)?);
+                }
+                Ok(More::No)
+            })?;
+        Ok(found)
     }
 
-    pub(super) fn all<T>(
+    pub(super) fn all<T, const N: usize>(
         &self,
         sql: &str,
-        params: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> hermes_store::rusqlite::Result<T>,
+        params: [impl AsParam; N],
+        mut read: impl FnMut(&dyn Row) -> Result<T>,
     ) -> Result<Vec<T>> {
-        #[cfg(test)]
-        super::query_plans_tests::note(sql);
-        let rows = self
-            .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| {
-                let mut rows = statement.query(params)?;
-                let mut values = Vec::new();
-                while let Some(row) = rows.next()? {
-                    values.push(read(row)?);
-                }
-                Ok(values)
-            });
-        rows.map_err(failed_on(self.path, "read"))
+        let mut values = Vec::new();
+        let params = params.each_ref().map(AsParam::as_param);
+        self.each(sql, &params, |row| {
+            values.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// Passes on all rows of a result.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        mut take: impl FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<()> {
+        self.statements.query(sql, params, &mut |row| {
+            take(row)?;
+            Ok(More::Yes)
+        })
     }
 
     /// The result of a query `SELECT EXISTS (…)`.
-    pub(super) fn holds(&self, sql: &str, params: impl Params) -> Result<bool> {
+    pub(super) fn holds<const N: usize>(
+        &self,
+        sql: &str,
+        params: [impl AsParam; N],
+    ) -> Result<bool> {
         Ok(self.one(sql, params, |row| row.get(0))?.unwrap_or(false))
     }
 
-    pub(super) fn ids(&self, sql: &str, params: impl Params) -> Result<Vec<TaskId>> {
+    pub(super) fn ids<const N: usize>(
+        &self,
+        sql: &str,
+        params: [impl AsParam; N],
+    ) -> Result<Vec<TaskId>> {
         self.all(sql, params, |row| {
             super::cells::Cells::new(row).text().map(TaskId::new)
         })
@@ -224,8 +236,9 @@ impl Transaction<'_> {
     /// Those of the ids that no card has.
     pub(super) fn missing(&self, ids: &[TaskId]) -> Result<Vec<TaskId>> {
         self.ids(
-            "SELECT DISTINCT j.value FROM json_each(?1) j
-             WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = j.value) ORDER BY j.key",
+            "SELECT j.value FROM json_each(?1) j
+             WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = j.value)
+             GROUP BY j.value ORDER BY min(j.key)",
             [json_list(ids)],
         )
     }

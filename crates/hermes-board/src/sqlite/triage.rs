@@ -2,12 +2,12 @@
 //!
 //! The proposal of a model has been parsed before it comes here; it is written whole or not at all.
 
-use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
 use crate::model::{Assignee, Status, Task, TaskId, WorkspaceKind};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::block::filled;
+use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::Decomposed;
 use crate::{Error, Result};

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::model::TaskId;
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
+use crate::sqlite::statements::NONE;
 
 /// How long nobody must have touched a card: it may still be being written.
 const QUIET_SECONDS: i64 = 60;
@@ -29,20 +30,21 @@ impl SqliteBoard {
         self.read(|tx| {
             let cards = tx.all(
                 "SELECT t.id, t.assignee, t.body,
-                     max(t.created_at, COALESCE((SELECT max(e.created_at) FROM task_events e
-                         WHERE e.task_id = t.id), 0)),
+                     t.created_at, (SELECT max(e.created_at) FROM task_events e
+                         WHERE e.task_id = t.id),
                      (SELECT e.kind FROM task_events e WHERE e.task_id = t.id
                          AND (e.kind IN ('created', 'block_loop_detected') OR e.kind = 'status'
                               AND json_extract(e.payload, '$.status') = 'triage')
                          ORDER BY +e.id DESC LIMIT 1)
                  FROM tasks t WHERE t.status = 'triage' ORDER BY t.created_at, t.id",
-                [],
+                NONE,
                 |row| {
                     let mut cells = Cells::new(row);
                     let id = TaskId::new(cells.text()?);
                     let assignee = cells.filled_text()?;
                     let opted_out = cells.text()?.lines().any(|line| line.trim() == OPT_OUT);
-                    let touched = cells.int()?;
+                    let created = cells.int()?;
+                    let touched = cells.int_or_none()?.map_or(created, |at| at.max(created));
                     let looped = cells.text()? == "block_loop_detected";
                     let strange = assignee.is_some_and(|name| !profiles.contains(&name));
                     Ok((id, touched, opted_out || looped || strange))

@@ -3,13 +3,12 @@
 //! A follower's mark moves after it was told, so that whoever dies in between tells it twice rather
 //! than never. It moves only from where it was read: of two that tell, one finds out.
 
-use hermes_store::rusqlite::params;
-
 use crate::Result;
 use crate::model::{Event, Status, Subscription, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::fragments::event_columns;
 use crate::sqlite::rows;
+use crate::sqlite::statements::{NONE, params};
 use crate::sqlite::transaction::Transaction;
 use crate::store::Applied;
 
@@ -87,7 +86,7 @@ impl Transaction<'_> {
                 followed_kinds!(),
                 ") ORDER BY s.created_at, s.task_id, s.platform, s.chat_id"
             ),
-            [],
+            NONE,
             rows::subscription,
         )
     }

@@ -202,14 +202,7 @@ fn finishing_checks_of_a_changed_card_loses_the_race() {
     let session = begin_as(&mut board, &id, 10, false).unwrap().session.id;
     board.record_check(session, &evidence(1, 0)).unwrap();
     // Another program ends the attempt and starts another one.
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    raw.connection()
-        .execute("UPDATE tasks SET current_run_id = 99", [])
-        .unwrap();
+    fixture.run_sql("UPDATE tasks SET current_run_id = 99");
     assert_eq!(finish(&mut board, session), CheckOutcome::LostRace);
     assert_eq!(task(&board, &id).current_run_id, Some(RunId(99)));
     assert_eq!(status(&board, &id), Status::Running);
@@ -220,21 +213,21 @@ fn a_card_completed_by_another_program_is_unchecked() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &checked_card(&["true"]));
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    let done = "UPDATE tasks SET status = 'done', completed_at = ?1";
-    raw.connection().execute(done, [START + 7]).unwrap();
+    let at = START + 7;
+    fixture.run_sql(&format!(
+        "UPDATE tasks SET status = 'done', completed_at = {at}"
+    ));
     assert_eq!(board.check_mark(&id).unwrap(), CheckMark::Unchecked);
     // A pass of earlier does not count for a later completion.
-    move_to(&board, &id, Status::Ready);
+    move_to(&fixture, &id, Status::Ready);
     let session = begin_as(&mut board, &id, 10, false).unwrap().session.id;
     board.record_check(session, &evidence(1, 0)).unwrap();
     assert!(matches!(finish(&mut board, session), CheckOutcome::Done(_)));
     assert_eq!(board.check_mark(&id).unwrap(), CheckMark::Checked);
-    raw.connection().execute(done, [START + 9]).unwrap();
+    let at = START + 9;
+    fixture.run_sql(&format!(
+        "UPDATE tasks SET status = 'done', completed_at = {at}"
+    ));
     assert_eq!(board.check_mark(&id).unwrap(), CheckMark::Unchecked);
     let shown = serde_json::to_value(board.show(&id, None).unwrap()).unwrap();
     assert_eq!(shown["checked"], "unchecked");

@@ -355,17 +355,9 @@ fn a_snapshot_has_everything_the_planner_needs() {
     claim(&mut board, &parent);
     fixture.pass(10);
     // Another program takes a link away without telling anybody.
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    raw.connection()
-        .execute(
-            "DELETE FROM task_links WHERE child_id = ?1",
-            [orphan.as_str()],
-        )
-        .unwrap();
+    fixture.run_sql(&format!(
+        "DELETE FROM task_links WHERE child_id = '{orphan}'"
+    ));
     let snapshot = board.snapshot(LIMIT).unwrap();
     let names = |cards: &[hermes_board::store::Candidate]| -> Vec<TaskId> {
         cards.iter().map(|card| card.id.clone()).collect()
@@ -393,7 +385,7 @@ fn guard_facts_are_limited_to_their_windows() {
     claim(&mut board, &again);
     complete(&mut board, &again);
     fixture.pass(60);
-    move_to(&board, &again, Status::Ready);
+    move_to(&fixture, &again, Status::Ready);
     let discussed = file(&mut board, &card("discussed"));
     board
         .add_comment(
@@ -427,17 +419,10 @@ fn an_expired_claim_on_a_ready_card_can_be_replaced() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &NewTask::titled("x"));
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    raw.connection()
-        .execute(
-            "UPDATE tasks SET claim_lock = 'gone:1', claim_expires = ?1",
-            [START + 10],
-        )
-        .unwrap();
+    let at = START + 10;
+    fixture.run_sql(&format!(
+        "UPDATE tasks SET claim_lock = 'gone:1', claim_expires = {at}"
+    ));
     assert!(board.snapshot(LIMIT).unwrap().ready.is_empty());
     assert!(matches!(
         crate::try_claim(&mut board, &id),

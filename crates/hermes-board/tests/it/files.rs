@@ -209,7 +209,7 @@ fn the_workspace_of_a_running_parent_is_kept() {
     let mut board = fixture.open();
     let (parent, workspace) = working(&fixture, &mut board);
     let child = file(&mut board, &below(&[&parent]));
-    move_to(&board, &child, Status::Todo);
+    move_to(&fixture, &child, Status::Todo);
     board
         .promote(&hermes_board::store::PromoteRequest {
             task: child.clone(),
@@ -268,17 +268,10 @@ fn files_are_attached_under_names_that_are_free_and_harmless() {
     // A row that names a file elsewhere does not get it removed or handed out.
     let precious = fixture.path("precious");
     std::fs::write(&precious, "x").unwrap();
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    raw.connection()
-        .execute(
-            "UPDATE task_attachments SET stored_path = ?1",
-            [precious.to_str().unwrap()],
-        )
-        .unwrap();
+    let path = precious.display();
+    fixture.run_sql(&format!(
+        "UPDATE task_attachments SET stored_path = '{path}'"
+    ));
     let odd = board.attachment(second.id).unwrap().unwrap();
     assert_eq!(attachment_file(&fixture.board(), &odd), None);
     detach(&mut board, second.id).unwrap();

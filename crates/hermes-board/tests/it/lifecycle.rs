@@ -490,17 +490,9 @@ fn a_card_woken_early_cannot_be_claimed_before_its_time() {
             ..card("later")
         },
     );
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    raw.connection()
-        .execute(
-            "UPDATE tasks SET status = 'ready' WHERE id = ?1",
-            [id.as_str()],
-        )
-        .unwrap();
+    fixture.run_sql(&format!(
+        "UPDATE tasks SET status = 'ready' WHERE id = '{id}'"
+    ));
     assert_eq!(
         try_claim(&mut board, &id),
         ClaimOutcome::TooEarly { at: START + 50 }
@@ -605,17 +597,9 @@ fn a_review_is_claimed_despite_open_parents() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    raw.connection()
-        .execute(
-            "UPDATE tasks SET status = 'review' WHERE id = ?1",
-            [id.as_str()],
-        )
-        .unwrap();
+    fixture.run_sql(&format!(
+        "UPDATE tasks SET status = 'review' WHERE id = '{id}'"
+    ));
     let request = ClaimRequest {
         task: id.clone(),
         lock: "h:2".to_owned(),
