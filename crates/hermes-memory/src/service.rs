@@ -2,6 +2,7 @@
 //! left alone while it fails.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -42,6 +43,8 @@ struct Shared {
     changed: Condvar,
     /// Ends what is under way in the background.
     stop: Wake,
+    /// Whether an earlier recall still runs.
+    is_recalling: AtomicBool,
 }
 
 #[derive(Default)]
@@ -53,8 +56,6 @@ struct Queue {
     lost: usize,
     /// Whether the person knows that the service fails.
     is_told: bool,
-    /// Whether an earlier recall still runs.
-    is_recalling: bool,
 }
 
 impl std::fmt::Debug for MemoryService {
@@ -78,6 +79,7 @@ impl MemoryService {
                 queue: Mutex::default(),
                 changed: Condvar::new(),
                 stop: Wake::new()?,
+                is_recalling: AtomicBool::new(false),
             }),
             writer: Mutex::new(None),
         })
@@ -104,16 +106,12 @@ impl MemoryService {
         if query.trim().is_empty() || self.shared.breaker.is_open(Instant::now()) {
             return None;
         }
-        {
-            let mut queue = self.shared.lock();
-            if queue.is_recalling {
-                return None;
-            }
-            queue.is_recalling = true;
+        if self.shared.is_recalling.swap(true, Ordering::SeqCst) {
+            return None;
         }
         let asked = Recall::start(&self.shared, query, session.to_owned());
         let asked = asked
-            .inspect_err(|_| self.shared.lock().is_recalling = false)
+            .inspect_err(|_| self.shared.is_recalling.store(false, Ordering::SeqCst))
             .ok()?;
         match asked.wait(interrupt) {
             Some(Ok(facts)) => {
@@ -137,7 +135,8 @@ impl MemoryService {
     /// Keeps a turn, later.
     pub fn keep(&self, mut turn: CompletedTurn) {
         for text in [&mut turn.user, &mut turn.assistant] {
-            *text = hermes_text::cut(&without_recalled(text), MOST_SAID).to_owned();
+            let kept = without_recalled(text);
+            hermes_text::cut(&kept, MOST_SAID).clone_into(text);
         }
         for said in &mut turn.conversation {
             said.text = without_recalled(&said.text);
@@ -344,7 +343,7 @@ impl Recall {
             .spawn(move || {
                 let facts = shared.backend.recall(&query, &session, &stop);
                 *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
-                shared.lock().is_recalling = false;
+                shared.is_recalling.store(false, Ordering::SeqCst);
                 done.raise();
             })?;
         Ok(recall)

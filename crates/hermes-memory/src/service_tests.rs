@@ -6,10 +6,13 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
+type Recalling = dyn Fn(&Wake) -> Recalled + Send + Sync;
+type Keeping = dyn Fn(&CompletedTurn, &Wake) -> Result<(), Failure> + Send + Sync;
+
 /// Does what a test says, and keeps what it was given.
 struct Fake {
-    recall: Box<dyn Fn(&Wake) -> Result<Vec<String>, Failure> + Send + Sync>,
-    keep: Box<dyn Fn(&CompletedTurn, &Wake) -> Result<(), Failure> + Send + Sync>,
+    recall: Box<Recalling>,
+    keep: Box<Keeping>,
 }
 
 impl Default for Fake {
