@@ -53,7 +53,7 @@ pub(super) fn settings_for_npm(
     }
     if mirror.is_some() {
         let kept = text.lines().filter(|line| !is_of_registry(line));
-        text = kept.map(|line| format!("{line}\n")).collect();
+        text = kept.flat_map(|line| [line, "\n"]).collect();
     }
     if let Some(registry) = mirror.or(account.registry.as_deref()) {
         text.push_str(&format!("registry={registry}\n"));
@@ -74,7 +74,7 @@ fn transport_of(text: &str) -> String {
         TRANSPORT.contains(&key) || is_of_registry(line) || key.rsplit_once(':').is_some_and(opens)
     };
     let lines = text.lines().map(str::trim).filter(is_kept);
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// `registry=…` or `@scope:registry=…`.
