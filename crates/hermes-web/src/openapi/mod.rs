@@ -110,7 +110,16 @@ fn responses(route: &Route) -> Value {
     }
     let names_something = path_names(route.path).next().is_some();
     let may_name = [
-        "board", "cron", "sessions", "logs", "profile", "skills", "theme", "env", "auth",
+        "board",
+        "cron",
+        "sessions",
+        "logs",
+        "profile",
+        "skills",
+        "theme",
+        "env",
+        "auth",
+        "config_value",
     ];
     if names_something || may_name.iter().any(|name| route.name.starts_with(name)) {
         add("404", "There is no such thing.");

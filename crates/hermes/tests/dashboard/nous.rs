@@ -39,8 +39,7 @@ fn key() -> KeyPair {
         .output()
         .unwrap();
     assert!(made.status.success(), "openssl makes no key");
-    // What stands before the key itself says only that it is one of RSA.
-    KeyPair::from_pkcs8(&made.stdout).unwrap()
+    KeyPair::from_der(&made.stdout).unwrap()
 }
 
 fn signed(key: &KeyPair, header: &Value, claims: &Value) -> String {

@@ -11,7 +11,7 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 /// Cases per endpoint and phase.
 const CASES: &str = "8";
 /// Seconds at most.
-const MOST_SECONDS: &str = "120";
+const MOST_SECONDS: &str = "60";
 
 #[test]
 fn the_dashboard_does_what_its_document_says() {

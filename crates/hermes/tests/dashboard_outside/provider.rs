@@ -1,9 +1,9 @@
 //! node-oidc-provider on loopback, and a browser that logs in on its pages.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
@@ -16,6 +16,8 @@ use hermes_testkit::TestHome;
 pub(crate) struct Provider {
     pub(crate) port: u16,
     process: Child,
+    /// What it prints; a program whose output nobody takes may end.
+    _printed: BufReader<ChildStdout>,
 }
 
 impl Provider {
@@ -36,12 +38,18 @@ impl Provider {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = lines
+        let mut printed = BufReader::new(process.stdout.take().unwrap());
+        let port = printed
+            .by_ref()
+            .lines()
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("READY ")?.parse().ok())
             .expect("the provider does not come up");
-        Self { port, process }
+        Self {
+            port,
+            process,
+            _printed: printed,
+        }
     }
 
     pub(crate) fn root(&self) -> String {

@@ -51,7 +51,11 @@ impl Renewals {
             return Ok(renewed.clone());
         }
         let renewed = renew.await?;
-        *latest = Some((Instant::now(), renewed.clone()));
+        let next = renewed.refresh_token.as_ref();
+        // A token that stays the same can be used again, and its provider is asked each time.
+        if next.is_some_and(|next| next.expose() != token) {
+            *latest = Some((Instant::now(), renewed.clone()));
+        }
         Ok(renewed)
     }
 
