@@ -186,7 +186,7 @@ mod tests {
     }
 
     impl HookListener for Slow {
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "slow"
         }
 
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn large_events_are_bounded_by_their_bytes() {
         let (heard, hears) = channel();
-        let (_go_on, goes_on) = channel();
+        let (go_on, goes_on) = channel();
         let slow = Slow {
             heard: Mutex::new(heard),
             go_on: Mutex::new(goes_on),
@@ -256,6 +256,6 @@ mod tests {
             queue.push(HookEvent::PostToolCall, Arc::clone(&large));
         }
         assert_eq!(queue.dropped(), 3);
-        drop(_go_on);
+        drop(go_on);
     }
 }

@@ -188,12 +188,13 @@ impl Search {
             (None, Ok(manifest)) => manifest.name.clone(),
             (None, Err(_)) => own_name.into_owned(),
         };
-        let manifest = match name::is_key(&key) {
-            true => manifest,
-            false => Err(format!(
+        let manifest = if name::is_key(&key) {
+            manifest
+        } else {
+            Err(format!(
                 "its directory cannot be the name of a plugin: '{}'",
                 hermes_text::shown(&key, 80)
-            )),
+            ))
         };
         let is_clone = source == Source::User && directory.join(".git").exists();
         let plugin = Plugin {

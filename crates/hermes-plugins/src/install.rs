@@ -151,8 +151,8 @@ impl PluginStore {
         let (mut from, mut to) = (None, None);
         if let Some(record) = records.plugins.get_mut(&plugin.key) {
             std::mem::swap(&mut record.commit, &mut record.previous);
-            from = record.previous.clone();
-            to = record.commit.clone();
+            from.clone_from(&record.previous);
+            to.clone_from(&record.commit);
             records.save(&self.record_file())?;
         }
         let manifest = Manifest::of_directory(&plugin.directory).and_then(std::result::Result::ok);

@@ -301,13 +301,13 @@ impl Reader<'_> {
             };
             let name = item.as_str().map_or_else(|| part("name"), str::to_owned);
             if !is_variable(&name) {
-                return Err(match name.is_empty() {
-                    true => wrong(),
-                    false => format!(
-                        "requires_env: '{}' is not the name of a variable",
-                        hermes_text::shown(&name, 60)
-                    ),
-                });
+                if name.is_empty() {
+                    return Err(wrong());
+                }
+                return Err(format!(
+                    "requires_env: '{}' is not the name of a variable",
+                    hermes_text::shown(&name, 60)
+                ));
             }
             variables.push(RequiredVariable {
                 description: part("description"),
