@@ -20,6 +20,7 @@ use crate::backend::live_environment;
 use crate::context::Context;
 use crate::error::Result;
 use crate::person::Person;
+use crate::request::ConversationRequest;
 use crate::tool_set::ToolSet;
 
 /// The hooks of a profile.
@@ -84,8 +85,7 @@ pub fn hook_host(context: &Context) -> impl HookHost {
 /// The accepted hooks of a conversation and those of plugins; `None` if there are none.
 pub(crate) fn conversation_hooks(
     context: &Context,
-    platform: &str,
-    is_served: bool,
+    request: &ConversationRequest,
     tools: &ToolSet,
     person: &dyn Person,
 ) -> Option<Arc<Hooks>> {
@@ -95,7 +95,7 @@ pub(crate) fn conversation_hooks(
         account_home: context.location.user_home.clone(),
     });
     let listeners = tools.plugins.listeners(&host);
-    let of_directories = if is_served {
+    let of_directories = if request.is_served {
         // What is wrong with them was said when the gateway started.
         hooks_of_directories(&context.location.home).hooks
     } else {
@@ -112,7 +112,7 @@ pub(crate) fn conversation_hooks(
     }
     let location = &context.location;
     let spill = OutputSpill::resolve(setting, &location.home, &location.user_home);
-    let hooks = Hooks::new(hooks, host, platform, spill).with_listeners(listeners);
+    let hooks = Hooks::new(hooks, host, &request.platform, spill).with_listeners(listeners);
     Some(Arc::new(hooks))
 }
 

@@ -10,6 +10,7 @@ use hermes_agent::{
 };
 use hermes_board::completion::GoalJudge;
 use hermes_config::vars;
+use hermes_memory::MemoryService;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{Session, SessionId, SessionStore};
 use hermes_skills::Skill;
@@ -92,20 +93,13 @@ impl Runtime {
         } = Essentials::open(&request.into(), context, &*person)?;
         let store = open_store(context)?;
         let resumed = chosen_session(request, &store)?;
-        let worktree = request
-            .worktree
-            .then(|| Worktree::create(context))
-            .transpose()?;
+        let worktree = asked_worktree(request, context)?;
         let context = context_in_directory(context, request, resumed.as_ref(), worktree.as_ref());
         let id = session_id(request, resumed.as_ref())?;
         let worker = Worker::from_context(&context)?;
         let slot = take_slot(worker.as_ref(), &context, &id)?;
         let mut tools = assemble_tools(&context, request, (backend, &skills), &id, &person)?;
-        let redactor = Arc::clone(tools.redactor());
-        let memory = conversation_memory(&context, request, &redactor, &person);
-        if let Some(service) = &memory {
-            tools.add_memory_service(service);
-        }
+        let memory = add_memory(&mut tools, &context, request, &person);
         let mut call = tools.call_context(id.as_str());
         let settings = agent_settings(&context, request, &tools, &*person);
         let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
@@ -131,13 +125,7 @@ impl Runtime {
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
             tool_search: ToolSearchSettings::resolve(context.config()),
-            hooks: conversation_hooks(
-                &context,
-                &request.platform,
-                request.is_served,
-                &tools,
-                &*person,
-            ),
+            hooks: conversation_hooks(&context, request, &tools, &*person),
             checkpoints: conversation_checkpoints(&context, request.checkpoints, &tools, &person),
             memory: memory.clone(),
         };
@@ -160,11 +148,7 @@ impl Runtime {
         compaction_notice::tell(&parts, &context, &*person);
         tools.mcp.tell(&*person);
         tools.plugins.tell(&*person);
-        let notes = worktree.iter().map(Worktree::note);
-        let notes = notes.chain(tools.mcp.note());
-        let notes = notes
-            .chain(memory.as_deref().map(memory_service::note))
-            .collect();
+        let notes = prompt_notes(worktree.as_ref(), &tools, memory.as_deref());
         let subject = Subject::parts(&parts);
         let prompt = system_prompt::parts(subject, &id, request, &tools, notes, &context);
         let mut agent = match &resumed {
@@ -260,6 +244,36 @@ fn assemble_tools(
         platform: &request.platform,
     };
     ToolSet::assemble(context, request)
+}
+
+/// The worktree that the person asked for.
+fn asked_worktree(request: &ConversationRequest, context: &Context) -> Result<Option<Worktree>> {
+    let asked = request.worktree.then(|| Worktree::create(context));
+    asked.transpose()
+}
+
+/// The memory service of a conversation, whose tools are offered then.
+fn add_memory(
+    tools: &mut ToolSet,
+    context: &Context,
+    request: &ConversationRequest,
+    person: &Arc<dyn Person>,
+) -> Option<Arc<MemoryService>> {
+    let redactor = Arc::clone(tools.redactor());
+    let service = conversation_memory(context, request, &redactor, person)?;
+    tools.add_memory_service(&service);
+    Some(service)
+}
+
+/// What the model has to know of where it works and what it works with.
+fn prompt_notes(
+    worktree: Option<&Worktree>,
+    tools: &ToolSet,
+    memory: Option<&MemoryService>,
+) -> Vec<String> {
+    let notes = worktree.map(Worktree::note).into_iter();
+    let notes = notes.chain(tools.mcp.note());
+    notes.chain(memory.map(memory_service::note)).collect()
 }
 
 /// Copies the skills of the program into the home, once for each version.

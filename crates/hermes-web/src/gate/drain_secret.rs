@@ -68,12 +68,13 @@ mod tests {
     fn secrets_that_can_be_guessed_are_refused_without_being_shown() {
         let good = "Zk3vP1qR8sT0uWxYbC2dE4fG5hJ6kL7mN9oQaSdF-gH";
         assert_eq!(good.len(), LEAST_CHARACTERS);
+        let cut = good.strip_prefix('Z').unwrap();
         let secret = of(good).unwrap();
         assert!(secret.is(good));
-        assert!(!secret.is("") && !secret.is(&good[1..]));
+        assert!(!secret.is("") && !secret.is(cut));
         let repeated = "abcdefgh".repeat(8);
         let long = "a".repeat(64);
-        for weak in ["", "short", &good[1..], &repeated, &long] {
+        for weak in ["", "short", cut, &repeated, &long] {
             let reason = of(weak).unwrap_err();
             assert!(weak.is_empty() || !reason.contains(weak), "{reason}");
         }
