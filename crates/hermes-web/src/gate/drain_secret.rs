@@ -70,10 +70,11 @@ mod tests {
         assert_eq!(good.len(), LEAST_CHARACTERS);
         let secret = of(good).unwrap();
         assert!(secret.is(good));
-        assert!(!secret.is("") && !secret.is(&good[1..]));
+        let shorter = good.strip_prefix('Z').unwrap();
+        assert!(!secret.is("") && !secret.is(shorter));
         let repeated = "abcdefgh".repeat(8);
         let long = "a".repeat(64);
-        for weak in ["", "short", &good[1..], &repeated, &long] {
+        for weak in ["", "short", shorter, &repeated, &long] {
             let reason = of(weak).unwrap_err();
             assert!(weak.is_empty() || !reason.contains(weak), "{reason}");
         }
