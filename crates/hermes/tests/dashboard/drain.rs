@@ -45,7 +45,7 @@ fn the_secret_of_a_service_opens_the_drain_and_nothing_else() {
     // Somebody who has logged in may, too; a page of another site may not.
     let session = server.log_in();
     let own = server.request("POST", PATH).header("Cookie", &session);
-    assert_eq!(own.clone().send().expect(200)["draining"], true);
+    assert_eq!(own.send().expect(200)["draining"], true);
     let foreign = own.header("Origin", "http://evil.com").send();
     assert_eq!(foreign.status, 403);
     let log = home.read("logs/gui.log");

@@ -44,7 +44,7 @@ impl Provider {
             .lines()
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("READY ")?.parse().ok())
-            .expect("the provider does not come up");
+            .unwrap_or_else(|| panic!("the provider does not come up"));
         Self {
             port,
             process,
@@ -143,9 +143,8 @@ impl Browser {
                 answer = self.send(&filled);
             }
             let next = answer.header("location");
-            place = next
-                .unwrap_or_else(|| panic!("{path}: {} {}", answer.status, answer.body))
-                .to_owned();
+            next.unwrap_or_else(|| panic!("{path}: {} {}", answer.status, answer.body))
+                .clone_into(&mut place);
         }
         panic!("the provider leads nowhere: {place}");
     }

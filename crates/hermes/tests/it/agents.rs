@@ -151,7 +151,7 @@ fn what_would_free_an_agent_is_refused_and_changes_nothing() {
 fn questions_of_setup_are_not_for_agents() {
     for args in [&["setup"][..], &["model"], &["chat"], &[]] {
         let home = fresh();
-        let mut agent = home
+        let agent = home
             .hermes(args)
             .env("HERMES_AGENT_SHELL", "1")
             .env("NO_COLOR", "1")

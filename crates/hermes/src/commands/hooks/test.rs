@@ -97,7 +97,7 @@ pub(super) fn try_hook(hook: &HookSpec, sample: &Sample, context: &Context) -> H
         interrupt: None,
     };
     let payload = if hook.event.is_of_gateway() {
-        gateway_payload(hook.event, occasion.extra.clone())
+        gateway_payload(hook.event, occasion.extra)
     } else {
         occasion.payload()
     };

@@ -14,6 +14,10 @@ const SHOWN: usize = 60;
 const SHOWN_PROBLEM: usize = 400;
 
 #[derive(Debug, Default, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags of the command line"
+)]
 pub(crate) struct Args {
     /// Only those that are enabled
     #[arg(long)]
@@ -60,9 +64,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return Ok(());
     }
     if shown.is_empty() {
-        context.line(match found.discovery.plugins.is_empty() {
-            true => "There are no plugins",
-            false => "No plugin is of this kind",
+        context.line(if found.discovery.plugins.is_empty() {
+            "There are no plugins"
+        } else {
+            "No plugin is of this kind"
         })?;
         return context.note("Install one with `hermes plugins install owner/repository`.");
     }

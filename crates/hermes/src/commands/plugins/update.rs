@@ -33,9 +33,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     own(plugin.source, &plugin.key)?;
     forget_plugin(context, plugin);
     let store = store(context);
-    let updated = match args.rollback {
-        true => store.rollback(&plugin.key)?,
-        false => store.update(&plugin.key)?,
+    let updated = if args.rollback {
+        store.rollback(&plugin.key)?
+    } else {
+        store.update(&plugin.key)?
     };
     match updated {
         Updated::Current { commit } => context.line(format!(
