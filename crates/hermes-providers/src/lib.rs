@@ -24,6 +24,7 @@ mod route;
 mod server_limits;
 mod setup;
 mod small_image;
+mod stored_login;
 mod token_claims;
 mod wire;
 
@@ -35,8 +36,8 @@ pub use context::{ListedModel, ServerRefusal, TokenPrice};
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
 pub use login::{
     AuthorizationServer, BrowserLogin, ClientRequest, CopilotHost, DeviceLogin, DevicePrompt,
-    LOGIN_SERVERS, LoginConnection, LoginError, LoginKeeping, LoginServer, LoginStep, QwenLogin,
-    RedirectAddress, ResourceGrant, ResourceLogin, login_server, renewed_tokens,
+    LOGIN_SERVERS, LoginConnection, LoginError, LoginServer, LoginStep, QwenLogin, RedirectAddress,
+    ResourceGrant, ResourceLogin, login_server, renewed_tokens,
 };
 pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
 pub use pool::{
@@ -52,3 +53,4 @@ pub use setup::{
     RouteCheck, builtin, fallback_entries, fallback_problem, keys_in_variables, open,
     usable_fallbacks,
 };
+pub use stored_login::LoginKeeping;

@@ -20,7 +20,6 @@ mod refresh;
 mod renewal;
 mod resource;
 mod servers;
-mod stored;
 
 pub use browser::BrowserLogin;
 pub use code_request::DevicePrompt;
@@ -35,7 +34,6 @@ pub use resource::{
     renewed_tokens,
 };
 pub use servers::{LOGIN_SERVERS, LoginServer, login_server};
-pub use stored::LoginKeeping;
 
 use std::path::PathBuf;
 use std::time::Duration;

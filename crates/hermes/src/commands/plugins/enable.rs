@@ -7,8 +7,7 @@ use hermes_plugins::{Plugin, Status};
 use hermes_runtime::ProfilePlugins;
 use serde_json::{Value, json};
 
-use super::install::unusable;
-use super::{found, named};
+use super::{found, named, unusable};
 use crate::context::Context;
 use crate::error::Result;
 

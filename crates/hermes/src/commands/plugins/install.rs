@@ -7,7 +7,7 @@ use hermes_runtime::{ProfilePlugins, forget_plugin};
 
 use super::{enable, found, store};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::ui::{confirm, one_line};
 
 #[derive(Debug, clap::Args)]
@@ -105,9 +105,4 @@ fn tell_needs(manifest: &Manifest, context: &Context) -> Result<()> {
         ))?;
     }
     Ok(())
-}
-
-/// A plugin that is enabled and cannot be used helps nobody.
-pub(super) fn unusable(key: &str, reason: &str) -> CommandError {
-    CommandError::user(format!("the plugin '{key}' cannot be enabled: {reason}"))
 }

@@ -75,3 +75,8 @@ fn named<'f>(found: &'f ProfilePlugins, name: &str) -> Result<&'f Plugin> {
         }
     })
 }
+
+/// A plugin that is enabled and cannot be used helps nobody.
+fn unusable(key: &str, reason: &str) -> CommandError {
+    CommandError::user(format!("the plugin '{key}' cannot be enabled: {reason}"))
+}

@@ -2,7 +2,7 @@
 
 use hermes_config::{Config, Environment, vars};
 
-use super::{CopilotHost, DeviceLogin, LoginConnection, LoginServer};
+use crate::login::{CopilotHost, DeviceLogin, LoginConnection, LoginServer};
 use crate::pool::{AuthError, AuthFile, CredentialEntry, LoginPortal, LoginTokens};
 use crate::setup::builtin;
 
