@@ -184,6 +184,7 @@ fn failed(parent: &Directory, name: &Path) -> impl FnOnce(Errno) -> Error {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes what it finds")]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
