@@ -182,3 +182,29 @@ fn failed(parent: &Directory, name: &Path) -> impl FnOnce(Errno) -> Error {
     let path = parent.path().join(name);
     move |errno| Error::io("remove", &path)(errno.into())
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes what it finds")]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    /// What a removal that is attacked in the worst moment meets: it has seen a directory, and opens
+    /// what has that name now.
+    #[test]
+    fn link_that_took_the_place_of_a_directory_is_not_entered() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        std::fs::create_dir(&victim).unwrap();
+        symlink(&victim, dir.path().join("link")).unwrap();
+        let parent = Directory::open(dir.path()).unwrap();
+        for mode in [0o700, 0o500, 0o000] {
+            std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert!(enterable(&parent, Path::new("link")).is_err(), "{mode:o}");
+            let now = std::fs::metadata(&victim).unwrap().permissions().mode();
+            assert_eq!(now & 0o777, mode);
+        }
+        assert!(enterable(&parent, Path::new("victim")).is_ok());
+    }
+}

@@ -1,6 +1,7 @@
 //! Measures what a verdict about a command costs: `cargo run --release -p hermes-policy --example verdict_cost`.
 //!
-//! With the name of a row it decides about that command only, again and again: for a profiler.
+//! With the name of a row it decides about that command only, again and again, or as often as the
+//! second word says: for a profiler, and for one that counts instructions.
 
 #![allow(
     clippy::print_stdout,
@@ -33,6 +34,7 @@ fn main() {
     let policy = CommandPolicy::new(settings, paths, Arc::new(Redactor::default()));
     let session = SessionApprovals::default();
     let wanted = std::env::args().nth(1);
+    let times = std::env::args().nth(2).and_then(|times| times.parse().ok());
     for (name, command) in &commands() {
         let check = || {
             policy.check(&CheckRequest {
@@ -51,9 +53,11 @@ fn main() {
                 let micros = measure(command, check).as_secs_f64() * 1e6;
                 println!("{name:24} {micros:10.1} µs");
             }
-            Some(wanted) if wanted == *name => loop {
-                std::hint::black_box(check());
-            },
+            Some(wanted) if wanted == *name => {
+                for _ in 0..times.unwrap_or(u64::MAX) {
+                    std::hint::black_box(check());
+                }
+            }
             Some(_) => {}
         }
     }

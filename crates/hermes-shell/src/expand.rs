@@ -10,6 +10,7 @@ use crate::known_shell::KnownShell;
 use crate::lexical;
 use crate::model::{Command, Reach, Script, StdinText, Via, Word, basename};
 use crate::parse::{parse, with_line_end};
+use crate::plain;
 use crate::programs::{self, ShellInput, is_shell};
 use crate::scope::Scope;
 use crate::substitution;
@@ -99,40 +100,49 @@ impl<'s> Reader<'s> {
             let first = self.script.commands.len();
             let length = text.len();
             let source = with_line_end(text);
-            let tree = parse(&source);
-            self.script.unread |= tree.is_none();
-            let broken = tree
-                .as_ref()
-                .is_none_or(|tree| tree.root_node().has_error());
-            if let Some(tree) = &tree {
-                let mut walker = Walker {
-                    source: &source,
-                    scope: &mut self.scope,
-                    script: &mut self.script,
-                    template: &template,
-                    backticks: Vec::new(),
-                    subshells: Vec::new(),
-                };
-                walker.walk(tree);
-                pending.extend(walker.backticks.into_iter().map(|backtick| {
-                    let inner = Command {
-                        depth: template.depth + 1,
-                        function: backtick.function,
-                        variant: true,
-                        pipe: None,
-                        ..template.clone()
-                    };
-                    (backtick.text, inner)
-                }));
-            }
-            if broken {
-                self.script.incomplete = true;
-                let carrier = template.carrier.map(|(index, _)| index);
-                self.script.unclear.extend(carrier);
+            if !plain::read(&source, &mut self.scope, &mut self.script, &template) {
+                pending.extend(self.read_by_grammar(&source, &template));
             }
             let text = source.get(..length).unwrap_or_default();
             self.add_second_reading(text, first, &template);
         }
+    }
+
+    /// Reads a text as the grammar takes it apart; gives what backticks hold.
+    fn read_by_grammar(&mut self, source: &str, template: &Command) -> Vec<(String, Command)> {
+        let tree = parse(source);
+        self.script.unread |= tree.is_none();
+        let broken = tree
+            .as_ref()
+            .is_none_or(|tree| tree.root_node().has_error());
+        let mut backticks = Vec::new();
+        if let Some(tree) = &tree {
+            let mut walker = Walker {
+                source,
+                scope: &mut self.scope,
+                script: &mut self.script,
+                template,
+                backticks: Vec::new(),
+                subshells: Vec::new(),
+            };
+            walker.walk(tree);
+            backticks.extend(walker.backticks.into_iter().map(|backtick| {
+                let inner = Command {
+                    depth: template.depth + 1,
+                    function: backtick.function,
+                    variant: true,
+                    pipe: None,
+                    ..template.clone()
+                };
+                (backtick.text, inner)
+            }));
+        }
+        if broken {
+            self.script.incomplete = true;
+            let carrier = template.carrier.map(|(index, _)| index);
+            self.script.unclear.extend(carrier);
+        }
+        backticks
     }
 
     /// Adds what the tolerant reader sees and the grammar did not: it has been wrong without noticing.

@@ -17,6 +17,7 @@ mod model;
 mod normalise;
 mod parameter;
 mod parse;
+mod plain;
 pub mod programs;
 mod scope;
 pub mod sed;

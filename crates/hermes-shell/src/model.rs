@@ -152,6 +152,11 @@ impl Command {
         first.is_some_and(|word| word.text.contains('/'))
     }
 
+    /// Whether what is made from this one stands in the text that was given, byte for byte.
+    pub(crate) fn is_source(&self) -> bool {
+        self.depth == 0 && !self.variant && self.carrier.is_none()
+    }
+
     /// The command on one line, its word as written or as basename.
     pub fn render(&self, with_basename: bool) -> String {
         let length = self.words.iter().map(|word| word.text.len() + 1).sum();

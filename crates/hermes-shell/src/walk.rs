@@ -157,7 +157,7 @@ impl<'w> Walker<'w, '_> {
                     stack.push((child, inherited.clone()));
                 }
             } else if kind(child) == "&" && !expression {
-                if self.is_source() {
+                if self.template.is_source() {
                     self.script.background = true;
                 }
                 if is_pushed && let Some((_, before)) = stack.last_mut() {
@@ -179,12 +179,6 @@ impl<'w> Walker<'w, '_> {
         }
     }
 
-    /// Whether this is the text that was given, byte for byte.
-    fn is_source(&self) -> bool {
-        let template = self.template;
-        template.depth == 0 && !template.variant && template.carrier.is_none()
-    }
-
     fn text(&self, node: Node<'_>) -> &'w str {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
@@ -203,7 +197,7 @@ impl<'w> Walker<'w, '_> {
     }
 
     fn emit(&mut self, mut command: Command) {
-        if !self.is_source() {
+        if !self.template.is_source() {
             for word in &mut command.words {
                 word.span = None;
             }
@@ -392,7 +386,7 @@ impl<'w> Walker<'w, '_> {
                 "ERROR" => {
                     let mut inner = child.walk();
                     let background = child.children(&mut inner).any(|token| kind(token) == "&");
-                    if background && self.is_source() {
+                    if background && self.template.is_source() {
                         self.script.background = true;
                     }
                     followers.push((child, false));

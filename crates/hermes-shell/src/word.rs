@@ -8,6 +8,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use crate::escapes::decode_escapes;
+use crate::glob::is_glob;
 use crate::kind::kind;
 use crate::model::{Inner, Word};
 use crate::parameter;
@@ -98,7 +99,12 @@ pub(crate) fn fields(
 
 /// Reads the node of a word that is never split, such as a file name or the value of a variable.
 pub(crate) fn single(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth: usize) -> Word {
-    let mut fields = fields(source, scope, node, depth).into_iter();
+    joined(fields(source, scope, node, depth))
+}
+
+/// Fields as one word.
+fn joined(fields: Vec<Word>) -> Word {
+    let mut fields = fields.into_iter();
     let mut word = fields.next().unwrap_or_default();
     for more in fields {
         word.text.push(' ');
@@ -109,7 +115,82 @@ pub(crate) fn single(source: &str, scope: &mut Scope<'_>, node: Node<'_>, depth:
     word
 }
 
+/// The length of the name of a variable at the beginning of a text.
+pub(crate) fn name_length(text: &str) -> usize {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    match text.bytes().next() {
+        Some(first) if first.is_ascii_alphabetic() => {
+            text.bytes().take_while(|&b| is_name(b)).count()
+        }
+        _ => 0,
+    }
+}
+
+/// Reads a word of plain characters, quotes and variables by name, and adds its fields.
+pub(crate) fn plain_fields(
+    source: &str,
+    scope: &mut Scope<'_>,
+    span: Range<usize>,
+    fields: &mut Vec<Word>,
+) {
+    let mut rest = source.get(span.clone()).unwrap_or_default();
+    // Most words are nothing but themselves.
+    if memchr::memchr3(b'\'', b'"', b'$', rest.as_bytes()).is_none() {
+        if !rest.is_empty() {
+            fields.push(Word {
+                glob: is_glob(rest),
+                span: Some(span),
+                ..Word::constant(rest)
+            });
+        }
+        return;
+    }
+    let mut reader = WordReader {
+        source,
+        scope,
+        pieces: Vec::new(),
+        dynamic: false,
+        inner: Vec::new(),
+        in_heredoc: false,
+    };
+    while let Some(first) = rest.chars().next() {
+        let inside = |quote: char| rest.get(1..).and_then(|rest| rest.split_once(quote));
+        let (part, behind) = match first {
+            '\'' | '"' => inside(first).unwrap_or_default(),
+            _ => rest.split_at(rest.find(['\'', '"']).unwrap_or(rest.len())),
+        };
+        match first {
+            '\'' => reader.push(part, Kind::Quoted),
+            '"' => {
+                reader.push("", Kind::Quoted);
+                reader.literal_and_variables(part, true);
+            }
+            _ => reader.literal_and_variables(part, false),
+        }
+        rest = behind;
+    }
+    fields.extend(reader.finish(span));
+}
+
+/// Reads a plain word that is never split.
+pub(crate) fn plain(source: &str, scope: &mut Scope<'_>, span: Range<usize>) -> Word {
+    let mut fields = Vec::new();
+    plain_fields(source, scope, span, &mut fields);
+    joined(fields)
+}
+
 impl<'r> WordReader<'r, '_> {
+    /// Text in which nothing but variables by name is special.
+    fn literal_and_variables(&mut self, text: &str, quoted: bool) {
+        let mut parts = text.split('$');
+        self.literal(parts.next().unwrap_or_default(), quoted);
+        for part in parts {
+            let (name, behind) = part.split_at(name_length(part));
+            self.variable(name, quoted, false);
+            self.literal(behind, quoted);
+        }
+    }
+
     fn text(&self, range: Range<usize>) -> &'r str {
         self.source.get(range).unwrap_or_default()
     }
@@ -433,7 +514,7 @@ impl<'r> WordReader<'r, '_> {
             let glob = self
                 .pieces
                 .iter()
-                .any(|piece| is_pattern(piece.kind) && piece.text.contains(['*', '?', '[']));
+                .any(|piece| is_pattern(piece.kind) && is_glob(&piece.text));
             return vec![word(text, glob)];
         }
         let chars: Vec<(char, Kind)> = self
