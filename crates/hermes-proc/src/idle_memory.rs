@@ -19,20 +19,21 @@ pub fn give_back_freed_memory() {
     linux::trim_allocator();
 }
 
-/// Keeps the memory of a process with many short-lived threads small: they share two pools. By default
-/// the allocator of glibc makes eight for each processor, and what a burst of threads has freed in them
-/// stays taken. Blocks that are large stay out of the pools: between the small ones that outlive them
-/// they leave holes, and by default the allocator moves the limit up to the largest that was ever freed.
-/// Called before the first thread is started.
+/// Keeps the memory of a process with many short-lived threads small: they share one pool. By default
+/// the allocator of glibc makes eight for each processor, and gives them to threads in turn. Then each
+/// keeps what it held in its worst moment, and those moments come one by one, for hours, while all of
+/// them together never need more. Blocks that are large stay out of the pool: between the small ones
+/// that outlive them they leave holes, and by default the allocator moves the limit up to the largest
+/// that was ever freed. Called before the first thread is started.
 #[cfg_attr(
     all(target_os = "linux", target_env = "gnu"),
     expect(unsafe_code, reason = "there is no safe call for it")
 )]
-pub fn share_memory_pools() {
+pub fn share_memory_pool() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets numbers of the allocator.
     unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 2);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
     }
 }

@@ -53,7 +53,7 @@ pub use identity::{
     ProcessIdentity, age_of, ancestors_of_self, identity_of, is_same_live_process, is_zombie,
     start_time_of,
 };
-pub use idle_memory::{give_back_freed_memory, give_back_idle_memory, share_memory_pools};
+pub use idle_memory::{give_back_freed_memory, give_back_idle_memory, share_memory_pool};
 pub use kernel_mark::limit_mark;
 pub use linux::{command_line, environment as environment_of, pids_of_user};
 pub use listener::{listener_on, peer_user};

@@ -82,6 +82,7 @@ pub fn streams(
                 kilobytes: peak.kilobytes.max(now.kilobytes),
                 descriptors: peak.descriptors.max(now.descriptors),
                 threads: peak.threads.max(now.threads),
+                pools: peak.pools.max(now.pools),
             };
             std::thread::sleep(LOOK);
         }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+/// Bytes that the allocator reserves for a pool.
+const POOL: u64 = 64 << 20;
+
 /// What a process takes at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Vitals {
@@ -12,6 +15,8 @@ pub struct Vitals {
     pub descriptors: u64,
     /// Threads.
     pub threads: u64,
+    /// Pools of memory that the allocator has made for threads beside the first.
+    pub pools: u64,
 }
 
 impl Vitals {
@@ -24,10 +29,12 @@ impl Vitals {
             word.and_then(|word| word.parse().ok()).unwrap_or_default()
         };
         let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
         Some(Self {
             kilobytes: number("VmRSS:"),
             descriptors: open as u64,
             threads: number("Threads:"),
+            pools: pools(&maps),
         })
     }
 
@@ -47,6 +54,30 @@ impl fmt::Display for Vitals {
             self.threads
         )
     }
+}
+
+/// The pools in a list of mappings: the allocator of glibc reserves each at a multiple of its size and
+/// makes the beginning writable, as much as is needed. What is reserved behind it may look like a part.
+fn pools(maps: &str) -> u64 {
+    let lines: Vec<(u64, u64, &str)> = maps.lines().filter_map(mapping).collect();
+    let pools = lines.windows(2).filter(|pair| {
+        let [(begin, end, access), (next, last, next_access)] = pair else {
+            return false;
+        };
+        begin % POOL == 0
+            && (*access, *next_access) == ("rw-p", "---p")
+            && end == next
+            && last - begin >= POOL
+    });
+    pools.count() as u64
+}
+
+/// Begin, end and access of one mapping.
+fn mapping(line: &str) -> Option<(u64, u64, &str)> {
+    let mut words = line.split_whitespace();
+    let (begin, end) = words.next()?.split_once('-')?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    Some((number(begin)?, number(end)?, words.next()?))
 }
 
 /// The straight line through samples of one number.
@@ -106,6 +137,18 @@ mod tests {
         let noise = Trend::through(&samples(|second| 100.0 + (second * 7.0) % 3.0));
         assert!(noise.share().abs() < 0.005, "{noise:?}");
         assert_eq!(Trend::through(&[]), Trend::default());
+    }
+
+    #[test]
+    fn pools_are_told_from_other_mappings() {
+        let maps = "\
+55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0 [heap]
+7f2c84000000-7f2c84a21000 rw-p 00000000 00:00 0
+7f2c84a21000-7f2c88000000 ---p 00000000 00:00 0
+7f2c88000000-7f2c88021000 rw-p 00000000 00:00 0
+7f2c8c000000-7f2c8c001000 ---p 00000000 00:00 0
+";
+        assert_eq!(pools(maps), 1);
     }
 
     #[test]

@@ -23,6 +23,8 @@ fn two_hundred_streaming_chats_end_well_and_give_their_memory_back() {
     assert!(report.peak.megabytes() < 256.0, "{report:?}");
     let most = report.start.megabytes() * 1.1 + 2.0;
     assert!(report.end.megabytes() < most, "{report:?}");
+    // Each would keep what it held in its worst moment.
+    assert_eq!(report.peak.pools, 0, "{report:?}");
     // What a thread or a connection left behind would show here.
     assert!(report.end.threads <= report.start.threads + 2, "{report:?}");
     assert!(

@@ -15,7 +15,7 @@ use crate::error::{CommandError, Result};
 use crate::web_page::open_page;
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    hermes_proc::share_memory_pools();
+    hermes_proc::share_memory_pool();
     let options = DashboardOptions {
         host: args.host.clone(),
         port: args.port,

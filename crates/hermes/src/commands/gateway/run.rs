@@ -60,7 +60,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    hermes_proc::share_memory_pools();
+    hermes_proc::share_memory_pool();
     context.refuse_to_agents("starting a gateway")?;
     // Before it is left to s6: this ends the container, which whoever started it sees, where the slot
     // would only be down.
