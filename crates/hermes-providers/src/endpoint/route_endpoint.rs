@@ -121,6 +121,25 @@ impl Endpoint {
         self.transport.reset();
     }
 
+    /// The text of a request. What it was made of takes several times as much memory, and is gone
+    /// before the wait for the answer begins.
+    fn body(
+        &self,
+        request: &ModelRequest,
+        key: Option<&SecretString>,
+        limits: ServerLimits,
+    ) -> Bytes {
+        let mut body = encode(&self.route, request, limits, self.window());
+        let ollama_window = self.ollama_window.load(Ordering::Relaxed);
+        if self.route.mode == ApiMode::Chat && ollama_window > 0 && body.get("options").is_none() {
+            body["options"] = json!({"num_ctx": ollama_window});
+        }
+        if let Some(dump) = &self.dump {
+            dump.dump(&self.route, request.session_id.as_deref(), &body, key);
+        }
+        Bytes::from(body.to_string())
+    }
+
     /// Sends one request. A stream that breaks before any content is restarted silently.
     pub(crate) fn ask(
         &self,
@@ -143,15 +162,7 @@ impl Endpoint {
         } else {
             request
         };
-        let mut body = encode(&self.route, request, limits, size.window);
-        let ollama_window = self.ollama_window.load(Ordering::Relaxed);
-        if self.route.mode == ApiMode::Chat && ollama_window > 0 && body.get("options").is_none() {
-            body["options"] = json!({"num_ctx": ollama_window});
-        }
-        if let Some(dump) = &self.dump {
-            dump.dump(&self.route, request.session_id.as_deref(), &body, key);
-        }
-        let body = Bytes::from(body.to_string());
+        let body = self.body(request, key, limits);
         let turn = match self.route.provider.as_str() {
             "copilot" => turn_headers(request),
             _ => Vec::new(),
