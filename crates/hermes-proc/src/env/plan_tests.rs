@@ -25,7 +25,7 @@ fn policy() -> EnvPolicy {
         }),
         ..EnvPolicy::default()
     };
-    policy.secret_names.insert("MY_PROVIDER".to_owned());
+    policy.secret_names = names(&["MY_PROVIDER"]).into();
     policy.own_install = OwnInstall::of_roots([PathBuf::from("/own")]);
     policy
 }
@@ -581,7 +581,7 @@ fn bytes_that_are_not_text_pass_unchanged() {
 #[test]
 fn settings_cannot_declare_away_what_everything_needs() {
     let mut policy = policy();
-    policy.secret_names = names(&["PATH", "HOME", "LANG"]);
+    policy.secret_names = names(&["PATH", "HOME", "LANG"]).into();
     assert_eq!(keepers(&policy, "LANG"), "ABCDEFG");
     let plan = inherited(SpawnClass::ToolShell, &policy, &["HOME"]);
     assert!(has(&plan, "HOME"));

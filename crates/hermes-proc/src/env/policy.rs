@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::own_install::OwnInstall;
 use crate::home::ChildHome;
@@ -19,8 +20,8 @@ pub struct EnvPolicy {
     pub passthrough: BTreeSet<String>,
     /// Credentials the operator entrusts to the agent's shells.
     pub trusted_passthrough: BTreeSet<String>,
-    /// Credentials found in the settings, beyond the fixed list.
-    pub secret_names: BTreeSet<String>,
+    /// Credentials found in the settings, beyond the fixed list. Hundreds, which every copy shares.
+    pub secret_names: Arc<BTreeSet<String>>,
 }
 
 impl EnvPolicy {

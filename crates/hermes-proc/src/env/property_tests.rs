@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -41,7 +42,7 @@ fn policy(passthrough: BTreeSet<String>) -> EnvPolicy {
         hermes_program: PathBuf::from("/nowhere/hermes"),
         ..EnvPolicy::default()
     };
-    policy.secret_names = DERIVED.iter().map(|name| (*name).to_owned()).collect();
+    policy.secret_names = Arc::new(DERIVED.iter().map(|name| (*name).to_owned()).collect());
     policy.passthrough = passthrough;
     policy
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hermes_config::dotenv::is_denied_name;
 use hermes_config::{Config, vars};
@@ -79,7 +80,7 @@ impl EnvironmentBuilder {
                 &["terminal.env_passthrough", "tools.env_passthrough"],
             ),
             trusted_passthrough: names(config, &["terminal.trusted_env_passthrough"]),
-            secret_names: derived_secret_names(config),
+            secret_names: Arc::new(derived_secret_names(config)),
         };
         Self {
             warnings: warnings::about(config, &policy),
