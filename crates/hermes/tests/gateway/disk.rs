@@ -67,7 +67,7 @@ impl<'a> Trace<'a> {
 
 /// A gateway whose model plays this script after a first answer, which makes the files.
 fn warm(script: &str) -> (Api, Running) {
-    let api = Api::playing(&format!("turns:\n  - text: Hello.\n{script}"), "");
+    let api = Api::playing(&format!("turns:\n  - {{match: first, text: Hello.}}\n{script}"), "");
     let gateway = api.start();
     ask(&api, "first", false);
     (api, gateway)
