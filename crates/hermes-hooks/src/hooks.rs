@@ -138,6 +138,7 @@ impl Hooks {
     /// Lets hooks know. Plugins are told beside what goes on; only the end of a session waits for them,
     /// and not for long.
     pub fn tell(&self, occasion: &Occasion<'_>) {
+        self.tell_gateway(occasion);
         self.of_commands(occasion).for_each(drop);
         let mut payload = None;
         for (listener, queue) in &self.listeners {
