@@ -67,7 +67,10 @@ impl<'a> Trace<'a> {
 
 /// A gateway whose model plays this script after a first answer, which makes the files.
 fn warm(script: &str) -> (Api, Running) {
-    let api = Api::playing(&format!("turns:\n  - {{match: first, text: Hello.}}\n{script}"), "");
+    let api = Api::playing(
+        &format!("turns:\n  - {{match: first, text: Hello.}}\n{script}"),
+        "",
+    );
     let gateway = api.start();
     ask(&api, "first", false);
     (api, gateway)
@@ -92,7 +95,7 @@ fn an_answer_that_comes_whole_waits_for_the_disk_once() {
 
 #[test]
 fn a_stream_begins_once_its_turn_and_message_are_on_disk() {
-    let (api, gateway) = warm("  - text: In pieces.\n");
+    let (api, gateway) = warm("  - text: Streamed.\n");
     let trace = Trace::of(&api, &gateway);
     let answer = ask(&api, "second", true);
     let mut waits = trace.end();
@@ -100,7 +103,7 @@ fn a_stream_begins_once_its_turn_and_message_are_on_disk() {
     assert_eq!(waits.pop(), Some(SESSIONS));
     waits.sort_unstable();
     assert_eq!(waits, [TURNS, SESSIONS]);
-    assert!(answer.contains("In pieces."), "{answer}");
+    assert!(answer.contains("Streamed."), "{answer}");
 }
 
 #[test]

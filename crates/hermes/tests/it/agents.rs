@@ -18,8 +18,8 @@ const OPEN: &str = "demo, chat, config show, config get, config path, config env
     skills check, skills audit, skills config, skills reset, skills list-modified, skills diff, \
     skills opt-out, skills opt-in, skills repair-official, skills publish, skills snapshot export, \
     skills tap list, skills tap remove, skills pending, skills reject, addons list, addons show, addons install, addons remove, \
-    addons verify, addons gc, addons doctor, addons call, addons restart, addons logs, addons python, \
-    memory status, memory setup, memory off, memory pending, memory reject, insights, tools list, \
+    addons verify, addons gc, addons doctor, addons call, addons restart, addons logs, addons python, plugins list, \
+    memory status, memory pending, memory reject, insights, tools list, \
     tools call, completion, man, version";
 
 /// Commands that would let an agent do more, or hide what it did; each as it is called.
@@ -84,9 +84,16 @@ const REFUSED: &[&str] = &[
     "skills tap add owner/name",
     "skills approve all",
     "skills approval off",
+    "memory setup mem0",
+    "memory off",
     "memory approve all",
     "memory reset --yes",
     "memory approval off",
+    "plugins install owner/name",
+    "plugins update name",
+    "plugins remove name",
+    "plugins enable name",
+    "plugins disable name",
     "tools enable web",
     "tools disable web",
 ];
