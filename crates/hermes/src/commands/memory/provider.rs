@@ -174,11 +174,11 @@ fn has_own_server(name: &str, context: &Context) -> bool {
 }
 
 pub(super) fn off(_: &NoArgs, context: &Context) -> Result<()> {
+    context.refuse_to_agents("switching off the memory service")?;
     context.refuse_if_managed("config.yaml")?;
     if context.config().text("memory.provider").trim().is_empty() {
         return context.line("No memory service is set; MEMORY.md and USER.md are used");
     }
-    context.refuse_to_agents("switching off the memory service")?;
     write("memory.provider", "", context)?;
     context.line("✓ Only MEMORY.md and USER.md are used from the next session on")
 }
