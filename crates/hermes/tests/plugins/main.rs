@@ -119,6 +119,6 @@ impl Desk {
 fn calling(command: &str, expected: &str) -> String {
     format!(
         "turns:\n  - match: {{step: 1}}\n    calls: [{{tool: terminal, arguments: {{command: {command}}}}}]\n  \
-         - match: {{last: \"{expected}\"}}\n    text: as expected\n  - text: missed\n"
+         - match: {{last: \"{expected}\"}}\n    text: as expected\n  - match: {{step: 2}}\n    text: missed\n"
     )
 }
