@@ -42,7 +42,7 @@ impl World {
     /// A repository `repo` with a plugin `notes` of this version.
     fn commit(&self, version: &str) -> String {
         let repository = self.path("repo");
-        if !repository.is_dir() {
+        if !repository.join(".git").is_dir() {
             hermes_fs::create_dir_all(&repository, 0o700).unwrap();
             git(&repository, &["init", "--quiet"]);
         }
@@ -153,7 +153,7 @@ fn what_must_not_be_installed_changes_nothing() {
         ("./leading", "leads out"),
         ("./devious", "leads out"),
         ("./missing", "is not a directory"),
-        ("../x/y\n", "does not name"),
+        ("../x\ny", "does not name"),
         ("https://x.org/a.git#../..", "leads out of the repository"),
     ] {
         let error = world.install(identifier, true).unwrap_err();
