@@ -434,3 +434,50 @@ fn copied_descriptors_are_neither_words_nor_commands() {
     // A file is one, and what is behind it is no other command's.
     assert_eq!(rendered("a >&f x"), ["a x", "a f x"]);
 }
+
+/// The grammar joins what follows three commands with pipes between them to the last of these.
+#[test]
+fn what_follows_a_long_pipeline_is_no_part_of_it() {
+    let read = |text: &str| -> Vec<_> {
+        let script = Analysis::of(text).script;
+        let commands = script.commands.iter();
+        commands
+            .map(|command| {
+                let cwd = command.cwd.clone();
+                (command.render(false), command.pipe, cwd, command.background)
+            })
+            .collect()
+    };
+    for text in [
+        "a $(x) | b | c && rm -rf .",
+        "a $x | b | c || rm x && rm y",
+        "a $x | b | c || d | e | f && rm x",
+        "a $x | b | c | d | e && cd /etc && rm -rf .",
+        "a $(x) | b | c\ncd /etc && rm -rf .",
+        "a $(x) | b | c # no end\n# none\n\n  cd /etc && rm -rf .",
+        "a $(x) | b | c d \\\n e\ncd /etc && rm -rf . || rm x",
+        "{ a $x | b | c && cd /etc; }; rm x",
+        "( a $x | b | c\n cd /etc && rm -rf . ); rm x",
+        "! a $x |& b |& c && rm x",
+        "x=$(a | b | c && rm x)",
+        "a $x | b | c && rm x > f",
+        "a $x | b | { c && d; } && rm x",
+        "a $x | b | while read l; do c && d; done && rm x",
+        "f() { a $x | b | c && cd /etc; }; f; rm x",
+    ] {
+        // What ends with a semicolon is read rightly; those in braces are none of ours.
+        let mut ended = text.replace(" c && ", " c ; ").replace(" c || ", " c ; ");
+        ended = ended.replace(" e && ", " e ; ").replace(" f && ", " f ; ");
+        ended = ended.replace(" c\n", " c ;\n").replace(" c #", " c ; #");
+        ended = ended
+            .replace(" e\n", " e ;\n")
+            .replace("done && ", "done ; ");
+        ended = ended.replace("} && ", "} ; ");
+        assert_ne!(ended, text);
+        assert_eq!(read(text), read(&ended), "{text:?}");
+        let commands = read(text);
+        let last = commands.iter().rfind(|(shown, ..)| shown.starts_with("rm"));
+        let (_, pipe, ..) = last.unwrap();
+        assert_eq!(*pipe, None, "{text:?}");
+    }
+}

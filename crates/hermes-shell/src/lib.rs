@@ -21,6 +21,7 @@ mod plain;
 pub mod programs;
 mod scope;
 pub mod sed;
+mod stages;
 mod substitution;
 mod tool_text;
 mod typed;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
@@ -32,8 +32,67 @@ fn new_parser() -> Option<Parser> {
     Some(parser)
 }
 
-/// Parses a text; `None` when the parser would take too long.
+/// Parses a text; `None` when the parser would take too long, or is known to have misread it.
 pub(crate) fn parse(text: &str) -> Option<Tree> {
+    let tree = parse_bytes(text, &masked(text))?;
+    // Only behind two pipes are line ends lost.
+    let lines = text.trim_end();
+    if !lines.contains('\n') || lines.bytes().filter(|&byte| byte == b'|').count() < 2 {
+        return Some(tree);
+    }
+    let lost = lost_line_ends(&tree, text);
+    if lost.is_empty() {
+        return Some(tree);
+    }
+    let mut bytes = masked(text).into_owned();
+    for Lost { comment, line_end } in lost {
+        bytes.get_mut(comment)?.fill(b' ');
+        *bytes.get_mut(line_end)? = b';';
+    }
+    let tree = parse_bytes(text, &bytes)?;
+    lost_line_ends(&tree, text).is_empty().then_some(tree)
+}
+
+/// A line end that the grammar has taken for a blank between two words, and the comment before it.
+struct Lost {
+    comment: Range<usize>,
+    line_end: usize,
+}
+
+/// Behind a pipeline of three commands the grammar goes on with the words of the next line if `&&`
+/// follows there: `a | b | sh`, then `cd / && rm x`, is `sh cd /` to it. A line ends between words only
+/// behind a backslash.
+fn lost_line_ends(tree: &Tree, text: &str) -> Vec<Lost> {
+    let mut lost = Vec::new();
+    let mut left = vec![tree.root_node()];
+    while let Some(node) = left.pop() {
+        let mut cursor = node.walk();
+        let children: Vec<_> = node.children(&mut cursor).collect();
+        if node.kind() == "command" {
+            for pair in children.windows(2) {
+                let [before, after] = pair else { continue };
+                let gap = before.end_byte()..after.start_byte();
+                let between = text.get(gap.clone()).unwrap_or_default();
+                let mut ends = between.match_indices('\n').map(|(at, _)| at);
+                let end = ends.find(|at| !between.get(..*at).unwrap_or_default().ends_with('\\'));
+                if let Some(at) = end {
+                    let is_comment = before.kind() == "comment";
+                    let comment = if is_comment {
+                        before.byte_range()
+                    } else {
+                        0..0
+                    };
+                    let line_end = gap.start + at;
+                    lost.push(Lost { comment, line_end });
+                }
+            }
+        }
+        left.extend(children);
+    }
+    lost
+}
+
+fn parse_bytes(text: &str, bytes: &[u8]) -> Option<Tree> {
     let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
     if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
         return None;
@@ -48,7 +107,6 @@ pub(crate) fn parse(text: &str) -> Option<Tree> {
             ControlFlow::Continue(())
         }
     };
-    let bytes = masked(text);
     let mut left = SERVED + text.len() * SERVED_PER_BYTE;
     let tree = parser.parse_with_options(
         &mut |at, _| {

@@ -13,6 +13,7 @@ use crate::heredoc::{self, Substitution};
 use crate::kind::kind;
 use crate::model::{Command, Function, PipePosition, Redirect, Script, StdinText, Word};
 use crate::scope::Scope;
+use crate::stages::stages;
 use crate::word;
 
 #[derive(Clone, Default)]
@@ -428,12 +429,10 @@ impl<'w> Walker<'w, '_> {
                 (self.script.pipelines.len() - 1, 0)
             }
         };
+        let outer = self.script.pipelines.get(pipeline).copied().flatten();
         let first = stack.len();
-        let mut cursor = node.walk();
-        let children = node
-            .named_children(&mut cursor)
-            .filter(|child| kind(*child) != "comment");
-        for (index, child) in children.enumerate() {
+        let (stages, followers) = stages(node);
+        for (index, child) in stages.into_iter().enumerate() {
             let mut below = inherited.clone();
             below.parent = "pipeline";
             below.pipe = Some(PipePosition {
@@ -445,6 +444,15 @@ impl<'w> Walker<'w, '_> {
                 below.stdin = None;
             }
             stack.push((child, below));
+        }
+        for follower in followers {
+            let below = Inherited {
+                parent: "list",
+                pipe: outer,
+                redirects: None,
+                ..inherited.clone()
+            };
+            stack.push((follower, below));
         }
         if let (Some(redirects), Some((_, last))) = (inherited.redirects, stack.last_mut()) {
             last.redirects = Some(redirects);
