@@ -1,7 +1,7 @@
 //! The API server as a server: what it listens on, and how it begins and ends.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -98,8 +98,8 @@ impl ApiServer {
 }
 
 impl Service for Served {
-    async fn answer(&self, peer: IpAddr, request: Request<Body>) -> Response {
-        guarded(&self.app, &self.endpoints, Peer(peer), request).await
+    async fn answer(&self, peer: &hermes_serve::Peer, request: Request<Body>) -> Response {
+        guarded(&self.app, &self.endpoints, Peer(peer.ip()), request).await
     }
 
     fn begin(&self) {

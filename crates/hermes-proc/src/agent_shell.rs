@@ -8,12 +8,13 @@
 //! it starts more than the shells of its agents.
 
 use std::ffi::{CStr, OsStr};
+use std::io;
 use std::sync::OnceLock;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::identity::ancestors_of;
-use crate::kernel_mark;
+use crate::kernel_mark::{self, is_of_a_command};
 use crate::linux;
 
 /// The variable that marks shells and scripts of an agent.
@@ -84,19 +85,50 @@ pub fn announce_agent() {
     }
 }
 
-/// The nearest process above this one that runs a conversation. A process whose parent has ended
-/// belongs to the first process of the machine, but still to the session and the group of the shell
-/// that started it.
+/// The nearest process above this one that runs a conversation.
 fn agent_above(pid: u32) -> Option<u32> {
-    let own = linux::stat(pid)?;
-    let starts = [own.parent, own.session, own.group];
-    let mut starts = starts
-        .into_iter()
-        .filter(|start| *start > 1 && *start != pid);
-    starts.find_map(|start| {
-        let mut above = std::iter::once(start).chain(ancestors_of(start));
-        above.find(|one| linux::name(*one).as_deref() == PROCESS_NAME.to_str().ok())
-    })
+    above(pid).find(|one| runs_conversation(*one))
+}
+
+/// The processes above this one. A process whose parent has ended belongs to the first process of the
+/// machine, but still to the session and the group of the shell that started it.
+fn above(pid: u32) -> impl Iterator<Item = u32> {
+    let own = linux::stat(pid);
+    let starts = own.map(|own| [own.parent, own.session, own.group]);
+    let starts = starts.into_iter().flatten();
+    starts
+        .filter(move |start| *start > 1 && *start != pid)
+        .flat_map(|start| std::iter::once(start).chain(ancestors_of(start)))
+}
+
+fn runs_conversation(pid: u32) -> bool {
+    linux::name(pid).as_deref() == PROCESS_NAME.to_str().ok()
+}
+
+/// Whether another process belongs to an agent: stricter than [`caller`], since what a process says of
+/// itself may be a lie. Any limit of a command counts, a person's as well: whoever may change its own
+/// limit can make the one look like the other, and cannot get rid of it. An error if it has gone.
+pub(crate) fn evidence_about(pid: u32) -> io::Result<Option<Evidence>> {
+    if is_of_a_command(pid).ok_or(io::ErrorKind::NotFound)? {
+        return Ok(Some(Evidence::Limit));
+    }
+    if says_so(pid) {
+        return Ok(Some(Evidence::Mark));
+    }
+    let mut those = std::iter::once(pid).chain(above(pid));
+    let agent = those.find(|one| runs_conversation(*one) || is_marked(*one));
+    Ok(agent.map(Evidence::Ancestor))
+}
+
+/// Whether a process carries a mark of a command itself.
+pub(crate) fn is_marked(pid: u32) -> bool {
+    is_of_a_command(pid) == Some(true) || says_so(pid)
+}
+
+/// Whether the mark stands in the environment that a process was started with, if that can be read.
+fn says_so(pid: u32) -> bool {
+    let mut variables = linux::environment(pid).into_iter().flatten();
+    variables.any(|(name, value)| name == MARK && !value.is_empty())
 }
 
 #[cfg(test)]

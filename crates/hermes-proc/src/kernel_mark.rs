@@ -90,6 +90,17 @@ pub(crate) fn is_marked(pid: u32, number: u32) -> bool {
     limit.is_some_and(|limit| carries(limit, number))
 }
 
+/// Whether a process has the limit of a command, or one that it can only have made of that: limits
+/// become lower and never higher. `None` if it has gone.
+pub(crate) fn is_of_a_command(pid: u32) -> Option<bool> {
+    let limit = limit_of(pid).or_else(|| linux::limit(pid, "Max file locks"))?;
+    Some(if limit == own_limit() {
+        is_chosen_by_agent()
+    } else {
+        limit != libc::RLIM_INFINITY
+    })
+}
+
 /// Whether a process below us has another limit than we have, and none that we gave.
 pub(crate) fn has_lost_mark(pid: u32) -> bool {
     let Some(limit) = limit_of(pid).filter(|limit| *limit != own_limit()) else {

@@ -108,19 +108,39 @@ pub(crate) fn is_becoming_another(pid: u32) -> bool {
 
 /// The process that a thread belongs to.
 pub(crate) fn process_of_thread(thread: u32) -> Option<u32> {
-    let status = read(thread, "status", STAT_LIMIT)?;
-    let status = String::from_utf8_lossy(&status);
-    let mut lines = status.lines();
-    lines.find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+    status_field(thread, "Tgid:")?.trim().parse().ok()
 }
 
-/// The hard limit of this name, if there is one.
+/// Under which users a process runs: the real one, the effective one and those it may become again.
+pub(crate) fn users(pid: u32) -> Option<Vec<u32>> {
+    let users = status_field(pid, "Uid:")?;
+    let users = users.split_ascii_whitespace().map(str::parse);
+    users.collect::<Result<_, _>>().ok()
+}
+
+/// In how many process spaces a process is, the outermost that we see included.
+pub(crate) fn space_depth(pid: u32) -> Option<usize> {
+    let pids = status_field(pid, "NSpid:")?;
+    Some(pids.split_ascii_whitespace().count())
+}
+
+fn status_field(pid: u32, name: &str) -> Option<String> {
+    let status = read(pid, "status", STAT_LIMIT)?;
+    let status = String::from_utf8_lossy(&status);
+    let mut lines = status.lines();
+    lines.find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
+}
+
+/// The hard limit of this name, if there is such a one.
 pub(crate) fn limit(pid: u32, name: &str) -> Option<u64> {
     let limits = read(pid, "limits", STAT_LIMIT)?;
     let limits = String::from_utf8_lossy(&limits);
     let mut lines = limits.lines();
     let values = lines.find_map(|line| line.strip_prefix(name))?;
-    values.split_ascii_whitespace().nth(1)?.parse().ok()
+    match values.split_ascii_whitespace().nth(1)? {
+        "unlimited" => Some(libc::RLIM_INFINITY),
+        value => value.parse().ok(),
+    }
 }
 
 /// All processes of a user, by effective uid, in ascending order.

@@ -8,6 +8,7 @@ mod body;
 mod endpoint;
 mod events;
 mod listener;
+mod peer;
 mod route;
 mod server;
 
@@ -17,5 +18,6 @@ pub use endpoint::{
 };
 pub use events::{KEEPALIVE, event_response};
 pub use listener::{BindError, Listener};
+pub use peer::Peer;
 pub use route::{Route, Verb, document_paths, path_names, router};
 pub use server::{Limits, Service};

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::listener::Listener;
+use crate::peer::Peer;
 
 /// Largest head of a request.
 const HEAD_BYTES: usize = 64 << 10;
@@ -45,8 +45,7 @@ pub struct Limits {
 /// What a server does. All calls come from the thread of the connections, but [`Self::ended`].
 pub trait Service: Send + Sync + 'static {
     /// Answers a request, or refuses it.
-    fn answer(&self, peer: IpAddr, request: Request<Body>)
-    -> impl Future<Output = Response> + Send;
+    fn answer(&self, peer: &Peer, request: Request<Body>) -> impl Future<Output = Response> + Send;
 
     /// Nobody was answered yet.
     fn begin(&self) {}
@@ -157,20 +156,21 @@ async fn next(tick: &mut Option<tokio::time::Interval>) {
 async fn accept(
     listener: &tokio::net::TcpListener,
     free: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
     let place = Arc::clone(free)
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer.ip().to_canonical(), place))
+    let peer = Peer::new(stream.local_addr()?, peer);
+    Ok((stream, peer, place))
 }
 
 /// Serves one connection to its end.
 async fn connection<S: Service>(
     service: Arc<S>,
     limits: Limits,
-    (stream, peer): (TcpStream, IpAddr),
+    (stream, peer): (TcpStream, Peer),
     mut ended: watch::Receiver<bool>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -178,10 +178,11 @@ async fn connection<S: Service>(
         tracing::debug!(%error, "small answers may be held back");
     }
     service.opened();
-    let answering = Arc::clone(&service);
+    let (answering, address) = (Arc::clone(&service), peer.ip());
+    let peer = Arc::new(peer);
     let answer = service_fn(move |request: Request<hyper::body::Incoming>| {
-        let service = Arc::clone(&answering);
-        async move { Ok::<_, Infallible>(service.answer(peer, request.map(Body::new)).await) }
+        let (service, peer) = (Arc::clone(&answering), Arc::clone(&peer));
+        async move { Ok::<_, Infallible>(service.answer(&peer, request.map(Body::new)).await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -199,10 +200,10 @@ async fn connection<S: Service>(
     };
     if let Err(error) = result {
         if error.is_parse() || error.is_parse_too_large() {
-            tracing::info!(%error, %peer, "what a client sent is not a request");
+            tracing::info!(%error, peer = %address, "what a client sent is not a request");
         } else {
             // Clients go whenever they like.
-            tracing::debug!(%error, %peer, "a connection ended early");
+            tracing::debug!(%error, peer = %address, "a connection ended early");
         }
     }
     service.closed();

@@ -131,6 +131,6 @@ pub(crate) fn display_text(text: &str) -> String {
 }
 
 /// The session database of a home.
-pub(crate) fn database_path(home: &std::path::Path) -> PathBuf {
+pub fn database_path(home: &std::path::Path) -> PathBuf {
     home.join("state.db")
 }

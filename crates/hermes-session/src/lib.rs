@@ -20,7 +20,7 @@ mod session;
 mod store;
 mod title;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, database_path};
 pub use id::{MessageId, SessionId};
 pub use message::{MessageContent, MessageRole, SUMMARY_MARK, SessionMessage, StoredMessage};
 pub use repair::{Health, RepairMethod, RepairReport, check, repair};

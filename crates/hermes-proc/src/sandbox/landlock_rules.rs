@@ -75,7 +75,7 @@ impl Rules {
             handled,
             allowed: HashSet::new(),
         };
-        for path in readable.paths.keys() {
+        for path in readable.paths() {
             rules.allow_reading(path)?;
         }
         // Devices cannot be made, whatever may be written.

@@ -16,6 +16,7 @@ mod apply;
 mod enforcement;
 mod filters;
 mod landlock_rules;
+mod listings;
 mod loopback;
 mod macos;
 mod namespaces;

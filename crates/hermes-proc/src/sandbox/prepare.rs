@@ -138,7 +138,7 @@ impl Sandbox {
         };
         let readable = self.readable.renewed(not_readable(plan));
         let new = readable.beyond(&self.readable);
-        if rules.has_leftovers(readable.paths.len() + new.len()) {
+        if rules.has_leftovers(readable.paths().count() + new.len()) {
             return Ok(None);
         }
         let (rules, confinement) = if new.is_empty() {

@@ -8,22 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_fs::{Entry, Kind, Version};
+use hermes_fs::Kind;
 
-/// The trees and files that may be read, and the directories that were listed to find them.
+use super::listings::{Listed, Listing};
+
+/// The trees and files that may be read: what the listed directories hold, but links, which lead
+/// elsewhere, hidden paths, and directories that are listed themselves.
 #[derive(Debug, Default)]
 pub(super) struct Readable {
-    /// With the number of each, by which one that was replaced is known.
-    pub(super) paths: BTreeMap<PathBuf, u64>,
-    listings: BTreeMap<PathBuf, Arc<Listing>>,
-}
-
-/// A directory as it was listed.
-#[derive(Debug)]
-struct Listing {
-    /// `None` if it cannot be told from later ones.
-    version: Option<Version>,
-    entries: Vec<Entry>,
+    listings: BTreeMap<PathBuf, Listing>,
+    hidden: Arc<BTreeSet<PathBuf>>,
 }
 
 impl Readable {
@@ -34,81 +28,80 @@ impl Readable {
 
     /// The same at another time. Directories that have not changed are not listed again.
     pub(super) fn renewed<'a>(&self, hidden: impl Iterator<Item = &'a Path> + Clone) -> Self {
-        let mut renewal = Renewal {
-            earlier: self,
-            on_the_way: hidden
-                .clone()
-                .flat_map(|path| path.ancestors().skip(1))
-                .collect(),
-            hidden: hidden.collect(),
-            renewed: Self::default(),
+        let on_the_way: BTreeSet<&Path> = hidden
+            .clone()
+            .flat_map(|path| path.ancestors().skip(1))
+            .collect();
+        let is_same = hidden.clone().count() == self.hidden.len()
+            && hidden.clone().all(|path| self.hidden.contains(path));
+        let hidden = if is_same {
+            Arc::clone(&self.hidden)
+        } else {
+            Arc::new(hidden.map(Path::to_owned).collect())
         };
-        renewal.list(Path::new("/"));
-        renewal.renewed
+        let mut renewed = Self {
+            listings: BTreeMap::new(),
+            hidden,
+        };
+        let mut left = vec![PathBuf::from("/")];
+        while let Some(directory) = left.pop() {
+            let listing = Listing::of(&directory, self.listings.get(&directory));
+            let ways = listing.entries.iter().filter(|entry| {
+                entry.kind == Kind::Dir
+                    && on_the_way.contains(&*entry.path)
+                    && !renewed.hidden.contains(&*entry.path)
+            });
+            left.extend(ways.map(|entry| entry.path.to_path_buf()));
+            renewed.listings.insert(directory, listing);
+        }
+        renewed
     }
 
     /// Whether the listed directories are as they were.
     pub(super) fn is_current(&self) -> bool {
-        self.listings.iter().all(|(directory, listing)| {
-            listing.version.is_some() && hermes_fs::version(directory) == listing.version
-        })
+        let mut listings = self.listings.iter();
+        listings.all(|(directory, listing)| listing.is_current(directory))
+    }
+
+    /// What may be read.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.entries().map(|entry| &*entry.path)
     }
 
     /// What may be read and could not be at an earlier time.
     pub(super) fn beyond(&self, earlier: &Self) -> Vec<&Path> {
-        let new = self
-            .paths
-            .iter()
-            .filter(|(path, inode)| earlier.paths.get(*path) != Some(inode));
-        new.map(|(path, _)| path.as_path()).collect()
+        let is_new = |entry: &&Listed| {
+            let known = earlier.entry(&entry.path);
+            known.is_none_or(|known| known.inode != entry.inode)
+        };
+        let new = self.entries().filter(is_new);
+        new.map(|entry| &*entry.path).collect()
     }
 
     /// Whether a path is allowed, or lies in a tree that is.
     pub(super) fn allows(&self, path: &Path) -> bool {
         path.ancestors()
-            .any(|ancestor| self.paths.contains_key(ancestor))
-    }
-}
-
-struct Renewal<'a> {
-    earlier: &'a Readable,
-    on_the_way: BTreeSet<&'a Path>,
-    hidden: BTreeSet<&'a Path>,
-    renewed: Readable,
-}
-
-impl Renewal<'_> {
-    fn list(&mut self, directory: &Path) {
-        let listing = self.listing(directory);
-        for entry in &listing.entries {
-            let path = &entry.path;
-            if self.hidden.contains(path.as_path()) {
-                continue;
-            }
-            match entry.kind {
-                // What it leads to is allowed where that lies.
-                Kind::Symlink => {}
-                Kind::Dir if self.on_the_way.contains(path.as_path()) => self.list(path),
-                Kind::Dir | Kind::File | Kind::Special => {
-                    self.renewed.paths.insert(path.clone(), entry.inode);
-                }
-            }
-        }
-        let listings = &mut self.renewed.listings;
-        listings.insert(directory.to_owned(), listing);
+            .any(|ancestor| self.entry(ancestor).is_some())
     }
 
-    fn listing(&self, directory: &Path) -> Arc<Listing> {
-        // Before the look itself: a change in between shows afterwards.
-        let version = hermes_fs::version(directory);
-        match self.earlier.listings.get(directory) {
-            Some(known) if version.is_some() && known.version == version => Arc::clone(known),
-            _ => Arc::new(Listing {
-                version,
-                // What cannot be listed cannot be allowed, and who cannot list it can hardly read it.
-                entries: hermes_fs::read_dir(directory).unwrap_or_default(),
-            }),
-        }
+    fn entries(&self) -> impl Iterator<Item = &Listed> {
+        let listed = self.listings.values();
+        listed
+            .flat_map(|listing| listing.entries.iter())
+            .filter(|entry| self.is_readable(entry))
+    }
+
+    /// What lies at a path, if it may be read by a rule of its own.
+    fn entry(&self, path: &Path) -> Option<&Listed> {
+        let entry = self.listings.get(path.parent()?)?.entry(path)?;
+        self.is_readable(entry).then_some(entry)
+    }
+
+    fn is_readable(&self, entry: &Listed) -> bool {
+        // What a link leads to is allowed where that lies.
+        entry.kind != Kind::Symlink
+            && !self.hidden.contains(&*entry.path)
+            && !(entry.kind == Kind::Dir && self.listings.contains_key(&*entry.path))
     }
 }
 
@@ -129,11 +122,11 @@ mod tests {
         let hidden = [".ssh", ".config/gh", ".netrc"].map(|name| home.join(name));
         let hidden = || hidden.iter().map(PathBuf::as_path);
         let readable = Readable::except(hidden());
-        let inside: Vec<_> = readable
-            .paths
-            .keys()
+        let mut inside: Vec<_> = readable
+            .paths()
             .filter_map(|path| path.strip_prefix(&home).ok()?.to_str())
             .collect();
+        inside.sort_unstable();
         assert_eq!(inside, [".config/htop", ".vimrc", "work"]);
         assert!(readable.allows(Path::new("/usr/bin")));
         assert!(readable.allows(&home.join("work/sub")));

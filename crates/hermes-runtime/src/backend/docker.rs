@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_board::boards::{Board, BoardHome};
+use hermes_board::boards::Board;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
-use hermes_board::{SqliteBoard, WorkerVariables};
+use hermes_board::{StoredBoard, WorkerVariables};
 use hermes_docker::{DockerHost, DockerSettings, HostFacts, PathMap};
 use hermes_terminal::environment::LiveEnvironment;
 
@@ -87,7 +87,7 @@ impl CardDirectories {
         let Some(card) = WorkerVariables::read(&context.env) else {
             return Ok(Self::default());
         };
-        let home = BoardHome::resolve(&context.env, &context.location);
+        let home = crate::board_settings::board_home(context);
         // An error that keeps a board from being found is reported when the board is used.
         let board = home.select(None).ok();
         let attachments = board.as_ref();
@@ -121,7 +121,7 @@ fn checked(
 ) -> Result<PathBuf> {
     let options = kanban_settings(context).board_options(&context.env);
     let card = match board {
-        Some(board) => SqliteBoard::open(board, &options)?.task(task)?,
+        Some(board) => StoredBoard::open(board, &options)?.task(task)?,
         None => None,
     };
     let rules = workspace_rules(context);

@@ -178,6 +178,9 @@ fn an_install_is_recorded_and_comes_into_service() {
     desk.install()
         .succeeds()
         .prints_part("✓ debug.selftest is installed: ");
+    desk.addons(&["list"])
+        .succeeds()
+        .prints("No add-ons are installed, but the one for tests of the installation.\n");
     assert_eq!(
         fs::read_to_string(desk.store().join(".python-abi")).unwrap(),
         ABI

@@ -24,7 +24,7 @@ mod worker_setup;
 use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::TaskId;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest};
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::{BoardOptions, StoredBoard};
 use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
 use serde_json::Value;
 
@@ -61,9 +61,9 @@ impl Desk {
     }
 
     /// The default board, opened by this process.
-    fn store(&self) -> SqliteBoard {
+    fn store(&self) -> StoredBoard {
         let board = Board::below(&self.home.root(), &BoardSlug::default_board());
-        SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
+        StoredBoard::open(&board, &BoardOptions::default()).unwrap()
     }
 
     /// Puts a card into the hands of a worker; gives the attempt.

@@ -32,7 +32,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }));
     }
     if rows.is_empty() {
-        context.line("No add-ons are installed.")?;
+        let is_for_tests = |row: &AddonRow| row.is_of_interest() && is_hidden(row);
+        context.line(if overview.addons.iter().any(is_for_tests) {
+            "No add-ons are installed, but the one for tests of the installation."
+        } else {
+            "No add-ons are installed."
+        })?;
         context.note("`hermes addons list --all` shows what can be installed.")?;
     } else {
         let mut table = Table::new(&["FEATURE", "STATE", "VERSION", "SIZE", "KIND", "WORKER"]);
