@@ -33,6 +33,10 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Crates that may be there in several versions, with the reason.
 const ALLOWED_TWICE: &[(&str, &str)] = &[
     (
+        "base64",
+        "postgres-protocol stays with 0.22, everything else has moved on",
+    ),
+    (
         "bitflags",
         "defmt, an optional part that is never built, stays with 1",
     ),
@@ -42,6 +46,10 @@ const ALLOWED_TWICE: &[(&str, &str)] = &[
     ),
     ("darling_core", "as darling"),
     ("darling_macro", "as darling"),
+    (
+        "fallible-iterator",
+        "postgres-protocol stays with 0.2, rusqlite has moved on",
+    ),
     (
         "getrandom",
         "ring stays with 0.2, everything else has moved on",

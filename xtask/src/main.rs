@@ -24,7 +24,7 @@ use anyhow::{Result, bail};
 
 const USAGE: &str =
     "usage: cargo xtask check [layers | sources | documented | modules | unused | surface | dependencies]…
-       cargo xtask docs [--check]
+       cargo xtask docs [--check [--program PATH]]
        cargo xtask lines
        cargo xtask simulate [--seed S] [--steps N]
        cargo xtask test-targets";
@@ -62,7 +62,8 @@ fn main() -> ExitCode {
         ["check", names @ ..] if names.iter().all(|name| is_check(name)) => check(names),
         [name] if is_check(name) => check(&[name]),
         ["docs"] => docs::write(),
-        ["docs", "--check"] => docs::check(),
+        ["docs", "--check"] => docs::check(None),
+        ["docs", "--check", "--program", built] => docs::check(Some(built)),
         ["lines"] => lines::table(),
         ["simulate", args @ ..] => simulate::run(args),
         ["test-targets"] => test_targets::list(),

@@ -65,11 +65,20 @@ pub(crate) fn metadata(options: &[&str]) -> Result<Value> {
 /// The output of cargo, called with these arguments in the workspace.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a chore of the project is not a child of the product"
+    reason = "the cargo that runs a chore says where it is in a variable"
 )]
 pub(crate) fn cargo(args: &[&str]) -> Result<String> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let call = format!("cargo {}", args.join(" "));
+    let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    output_of(&program, args)
+}
+
+/// What a program prints in the workspace's directory.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a chore of the project is not a child of the product"
+)]
+pub(crate) fn output_of(program: &str, args: &[&str]) -> Result<String> {
+    let call = format!("{program} {}", args.join(" "));
     let mut command = Command::new(program);
     // Set for this program by the cargo that runs it. Build scripts ask for them, so that they and all
     // that depends on them would be built anew, now and again by the next plain build.

@@ -15,7 +15,7 @@ use hermes_board::store::{
     FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Snapshot,
     WaitNote,
 };
-use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, SqliteBoard};
+use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, StoredBoard};
 
 #[derive(Debug, Default)]
 struct SetClock(AtomicI64);
@@ -37,7 +37,7 @@ impl IdSource for CountingIds {
 
 /// A real board in a directory of its own. Writes that fail are left to the board in memory.
 struct RealBoard {
-    board: SqliteBoard,
+    board: StoredBoard,
     clock: Arc<SetClock>,
     options: BoardOptions,
     _directory: tempfile::TempDir,
@@ -54,7 +54,7 @@ impl RealBoard {
         };
         let board = Board::below(directory.path(), &BoardSlug::default_board());
         Self {
-            board: SqliteBoard::open(&board, &options).unwrap(),
+            board: StoredBoard::open(&board, &options).unwrap(),
             clock,
             options,
             _directory: directory,
@@ -80,7 +80,7 @@ impl Subject for RealBoard {
     fn set_failure_limit(&mut self, limit: i64) {
         self.options.failure_limit = limit;
         let place = self.board.board().clone();
-        self.board = SqliteBoard::open(&place, &self.options).unwrap();
+        self.board = StoredBoard::open(&place, &self.options).unwrap();
     }
 
     fn set_now(&mut self, now: i64) {

@@ -19,7 +19,7 @@ use hermes_board::model::{Assignee, TaskId};
 use hermes_board::store::{
     BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion, NewTask,
 };
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::{BoardOptions, StoredBoard};
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 
@@ -31,7 +31,7 @@ fn main() {
     let count: usize = count.parse().expect("a number of cards");
     let home = home_at(Path::new(root));
     let board = home.board(&BoardSlug::default_board());
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).expect("a board");
+    let mut store = StoredBoard::open(&board, &BoardOptions::default()).expect("a board");
     let begin = Instant::now();
     let cards: Vec<TaskId> = (0..count).map(|number| file(&mut store, number)).collect();
     if what == "create" {
@@ -53,7 +53,7 @@ fn home_at(root: &Path) -> BoardHome {
     BoardHome::resolve(&env, &location)
 }
 
-fn file(store: &mut SqliteBoard, number: usize) -> TaskId {
+fn file(store: &mut StoredBoard, number: usize) -> TaskId {
     let new = NewTask {
         body: Some("x".repeat(200)),
         assignee: Some(Assignee::parse("coder").expect("a name")),
@@ -62,7 +62,7 @@ fn file(store: &mut SqliteBoard, number: usize) -> TaskId {
     store.create(&new).expect("a card").task.id
 }
 
-fn work(store: &mut SqliteBoard, home: &BoardHome, card: &TaskId, lock: &str) {
+fn work(store: &mut StoredBoard, home: &BoardHome, card: &TaskId, lock: &str) {
     let claimed = store.claim(&ClaimRequest {
         task: card.clone(),
         lock: lock.to_owned(),

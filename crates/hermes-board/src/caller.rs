@@ -14,7 +14,7 @@ use crate::dispatch::local::{ProcessSpace, WORK_REQUEST, names_card};
 use crate::model::{RunId, TaskId};
 use crate::sqlite::RecordedWorker;
 use crate::store::BoardStore;
-use crate::{Error, Result, SqliteBoard, WorkerVariables, WorkspaceRules};
+use crate::{Error, Result, StoredBoard, WorkerVariables, WorkspaceRules};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl CallerFacts {
 
 impl Caller {
     /// Finds out who asks this process for something on a board, or on none in particular.
-    pub fn find(facts: &CallerFacts, board: Option<&SqliteBoard>) -> Result<Self> {
+    pub fn find(facts: &CallerFacts, board: Option<&StoredBoard>) -> Result<Self> {
         let above = processes_above();
         let found = match board {
             Some(board) => recorded(&above, board.recorded_workers(&above)?),
@@ -113,7 +113,7 @@ impl Caller {
 
     /// Refuses a worker that makes cards wait, or wait no longer, which are neither its own nor made
     /// by it.
-    pub fn may_link(&self, board: &SqliteBoard, child: &TaskId) -> Result<()> {
+    pub fn may_link(&self, board: &StoredBoard, child: &TaskId) -> Result<()> {
         match self {
             Self::Worker(own) if !board.is_created_by_worker(&own.task, child)? => {
                 self.may_change(child, "change the links of")
@@ -138,7 +138,7 @@ impl Caller {
     /// [`crate::model::Task::filed_within`]. `here` is where an agent without a card works.
     pub fn filed_within(
         &self,
-        board: &SqliteBoard,
+        board: &StoredBoard,
         rules: &WorkspaceRules,
         chosen: Option<&Path>,
         here: Option<&Path>,
@@ -263,7 +263,7 @@ mod tests {
     fn recorded_worker_is_known_whatever_its_variables_say() {
         let dir = tempfile::tempdir().unwrap();
         let board = Board::below(dir.path(), &BoardSlug::default_board());
-        let mut board = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+        let mut board = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
         let mut claimed = |title: &str| {
             let task = board.create(&NewTask::titled(title)).unwrap().task.id;
             let request = ClaimRequest {
@@ -284,7 +284,7 @@ mod tests {
         let space = ProcessSpace::own();
         let this = hermes_proc::identity_of(std::process::id()).unwrap();
         let mut recorded = space.record(&this);
-        let record = |board: &mut SqliteBoard, identity: &WorkerIdentity| {
+        let record = |board: &mut StoredBoard, identity: &WorkerIdentity| {
             let applied = board.record_spawned(&own, run, this.pid, Some(identity));
             assert_eq!(applied.unwrap(), Applied::Yes);
         };

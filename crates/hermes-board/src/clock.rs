@@ -8,6 +8,12 @@ use crate::id::TaskId;
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// Seconds since 1970, UTC.
     fn now(&self) -> i64;
+
+    /// Whether it is the clock of this machine, which counts for nothing on a board that several
+    /// machines share: there it is the clock of the server.
+    fn is_of_machine(&self) -> bool {
+        false
+    }
 }
 
 /// Names new cards.
@@ -23,6 +29,10 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> i64 {
         jiff::Timestamp::now().as_second()
+    }
+
+    fn is_of_machine(&self) -> bool {
+        true
     }
 }
 

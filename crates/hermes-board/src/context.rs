@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::model::{Attachment, Check, Object, ReviewComment, Task, TaskId};
 use crate::sqlite::{ContextFacts, ParentResult};
-use crate::{Result, SqliteBoard};
+use crate::{Result, StoredBoard};
 
 const BODY: usize = 8192;
 const FIELD: usize = 4096;
@@ -62,7 +62,7 @@ impl Default for ContextOptions {
 
 /// The text for the worker of a card.
 pub fn worker_context(
-    board: &SqliteBoard,
+    board: &StoredBoard,
     id: &TaskId,
     options: &ContextOptions,
 ) -> Result<String> {

@@ -14,6 +14,9 @@ pub enum Error {
     File(#[from] hermes_fs::Error),
     #[error(transparent)]
     Store(hermes_store::Error),
+    /// The server that the board is on, or the way to it.
+    #[error(transparent)]
+    Server(#[from] hermes_board_pg::Error),
     /// The database contradicts itself. It is left as it is.
     #[error("the board database {} is damaged and was not opened: {detail}", path.display())]
     Damaged {
@@ -211,6 +214,7 @@ impl Error {
         match self {
             Self::File(error) => error.hint(),
             Self::Store(error) => error.hint(),
+            Self::Server(error) => error.hint(),
             Self::Damaged { copy, .. } | Self::NotADatabase { copy, .. } => Some(match copy {
                 Some(copy) => format!(
                     "the file is untouched and a copy is kept as {}; replace it with a backup",
@@ -310,9 +314,13 @@ impl Error {
         }
     }
 
-    /// Whether a program that is needed is missing.
+    /// Whether a program or a server that is needed is missing.
     pub fn is_missing_part(&self) -> bool {
-        matches!(self, Self::Review(error) if error.is_missing_part())
+        match self {
+            Self::Review(error) => error.is_missing_part(),
+            Self::Server(error) => error.is_outside(),
+            _ => false,
+        }
     }
 
     /// Whether the file is at fault, not the request.

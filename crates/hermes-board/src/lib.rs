@@ -42,7 +42,7 @@ pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
     BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
     Counts, Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
-    PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, SqliteBoard, Swarm, SwarmRole,
+    PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, StoredBoard, Swarm, SwarmRole,
     SwarmWorker, Undecided, Unseen,
 };
 pub use worker_variables::WorkerVariables;

@@ -161,6 +161,13 @@ vars! {
     HERMES_KANBAN_HOME;
     /// Database of the board in use, unless a board is named explicitly.
     HERMES_KANBAN_DB;
+    /// Address of the database server that boards are on, instead of `kanban.database`; a password does not
+    /// belong into it.
+    HERMES_KANBAN_DATABASE_URL;
+    /// Password of the role in that address.
+    PGPASSWORD;
+    /// File with passwords of database servers, instead of `~/.pgpass`.
+    PGPASSFILE;
     /// Board in use, before the one chosen with `kanban boards switch`.
     HERMES_KANBAN_BOARD;
     /// Directory of scratch workspaces, unless a board is named explicitly.

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::boards::BoardSlug;
 use hermes_board::dispatch::{BoardLoop, BoardTick, Dispatcher};
 use hermes_board::model::Assignee;
 use hermes_board::{DispatchFlags, KanbanSettings};
@@ -74,7 +74,7 @@ impl DispatchLoop {
         flags: DispatchFlags,
         interval: Option<Duration>,
     ) -> io::Result<Self> {
-        let home = BoardHome::resolve(&context.env, &context.location);
+        let home = hermes_runtime::board_home(context);
         let settings = dispatch_settings(context, &flags);
         let workers = worker_setup(context, &home, &settings);
         let dispatcher = Dispatcher::new(home, settings.limits.clone(), workers);

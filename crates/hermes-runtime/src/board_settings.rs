@@ -1,6 +1,6 @@
 //! The settings of boards.
 
-use hermes_board::boards::BoardHome;
+use hermes_board::boards::{BoardHome, ServerSettings};
 use hermes_board::{DispatchFlags, KanbanSettings, WorkspaceRules};
 
 use crate::context::Context;
@@ -22,9 +22,15 @@ fn resolve(context: &Context, flags: &DispatchFlags) -> KanbanSettings {
     KanbanSettings::resolve(context.config(), &context.env, memory_bytes(), flags)
 }
 
+/// The boards of this installation, in files or on servers.
+pub fn board_home(context: &Context) -> BoardHome {
+    let servers = ServerSettings::resolve(context.config(), &context.env, &context.location);
+    BoardHome::resolve(&context.env, &context.location).on_servers(servers)
+}
+
 /// Where cards may be worked on.
 pub fn workspace_rules(context: &Context) -> WorkspaceRules {
-    let home = BoardHome::resolve(&context.env, &context.location);
+    let home = board_home(context);
     rules(context, &home, &kanban_settings(context).workspace_roots)
 }
 

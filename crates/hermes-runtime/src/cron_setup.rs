@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use hermes_board::boards::BoardHome;
 use hermes_board::model::TaskId;
 use hermes_board::store::{BoardStore, Completion, NewTask, StartIn};
-use hermes_board::{SqliteBoard, WorkerVariables};
+use hermes_board::{StoredBoard, WorkerVariables};
 use hermes_cron::{BoardPost, CronHome, CronSettings, ModelSnapshot, RunSetup};
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
@@ -95,10 +94,10 @@ pub fn missing_skills<'n>(names: &'n [String], context: &Context) -> Vec<&'n str
 /// Puts a result on the board: a comment on a card, or a card of its own. That one is finished
 /// already; after a failed run it waits for somebody.
 fn post_on_board(context: &Context, post: &BoardPost) -> hermes_board::Result<()> {
-    let home = BoardHome::resolve(&context.env, &context.location);
+    let home = crate::board_settings::board_home(context);
     let board = home.select(post.board.as_deref())?;
     let options = kanban_settings(context).board_options(&context.env);
-    let mut store = SqliteBoard::open(&board, &options)?;
+    let mut store = StoredBoard::open(&board, &options)?;
     let author = format!("cron:{}", post.job);
     if let Some(card) = &post.card {
         let card = TaskId::new(card.as_str());

@@ -52,7 +52,7 @@ pub use addons::{ResidentAddons, addon_access, addons_of};
 pub use backend::{
     BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteLease, docker_host, live_environment,
 };
-pub use board_settings::{dispatch_settings, kanban_settings, workspace_rules};
+pub use board_settings::{board_home, dispatch_settings, kanban_settings, workspace_rules};
 pub use checkpoints::checkpoint_store;
 pub use context::{Context, Program};
 pub use conversation::{Conversation, GoalNews};

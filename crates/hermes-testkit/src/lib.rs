@@ -21,6 +21,7 @@ mod model_server;
 mod on_screen;
 mod packages;
 mod picture;
+mod postgres;
 mod program_call;
 mod program_output;
 mod real_engine;
@@ -42,6 +43,7 @@ pub use model_server::{ModelServer, ReceivedRequest, ScriptedAnswer, ScriptedCal
 pub use on_screen::OnScreen;
 pub use packages::{NodePackage, PythonPackages};
 pub use picture::picture;
+pub use postgres::{PgDatabase, Postgres};
 pub use program_call::ProgramCall;
 pub use program_output::ProgramOutput;
 pub use real_engine::{RealEngine, RemoveContainers};

@@ -6,7 +6,7 @@
 mod decompose;
 mod specify;
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::model::{Status, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_proc::Wake;
@@ -24,7 +24,7 @@ const TEMPERATURE: f64 = 0.3;
 
 /// The context of triage.
 pub struct Triage<'a> {
-    pub store: &'a mut SqliteBoard,
+    pub store: &'a mut StoredBoard,
     pub auxiliary: &'a AuxiliaryModels,
     pub author: &'a str,
     pub interrupt: &'a Wake,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::boards::BoardSlug;
+use crate::boards::server::BoardServer;
 use crate::model::TaskId;
 use crate::{Error, Result};
 
@@ -10,7 +11,11 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
     pub slug: BoardSlug,
+    /// The database. That of a board on a server is not there; locks of this machine lie beside it, and
+    /// processes are recognised by its path.
     pub database: PathBuf,
+    /// The server that the board is on; `None` for a board in a file.
+    pub server: Option<BoardServer>,
     /// Directory of `board.json`.
     pub directory: PathBuf,
     /// Parent of scratch workspaces.
@@ -35,11 +40,29 @@ impl Board {
         Self {
             slug: slug.clone(),
             database,
+            server: None,
             workspaces: files.join("workspaces"),
             attachments: files.join("attachments"),
             logs: files.join("logs"),
             directory,
         }
+    }
+
+    /// Whether there is a database, so that opening it creates none.
+    pub fn has_database(&self) -> bool {
+        self.server.is_some() || self.database.exists()
+    }
+
+    /// Where the cards are, for people.
+    pub fn shown_database(&self) -> String {
+        let server = self.server.as_ref();
+        let address = server.map(|server| server.address().unwrap_or_default());
+        address.unwrap_or_else(|| self.database.display().to_string())
+    }
+
+    /// Written to when a board on a server changes, for those who watch files.
+    pub(crate) fn bell(&self) -> PathBuf {
+        self.database.with_added_extension("changed")
     }
 
     /// Name, colours and the like.

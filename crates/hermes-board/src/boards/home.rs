@@ -10,7 +10,8 @@ use hermes_config::vars::{self, Var};
 use hermes_fs::{Directory, resolved};
 use hermes_home::Location;
 
-use crate::boards::{Board, BoardSlug};
+use crate::boards::server::ServerSettings;
+use crate::boards::{Board, BoardSlug, metadata};
 use crate::model::TaskId;
 use crate::{Error, Result, WorkerVariables};
 
@@ -29,6 +30,7 @@ pub struct BoardHome {
     pinned_workspaces: Option<PathBuf>,
     pinned_attachments: Option<PathBuf>,
     worker_task: Option<TaskId>,
+    servers: ServerSettings,
 }
 
 impl BoardHome {
@@ -51,7 +53,14 @@ impl BoardHome {
             pinned_workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
             pinned_attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
             worker_task: WorkerVariables::read(env).map(|worker| worker.task),
+            servers: ServerSettings::default(),
         }
+    }
+
+    /// The same boards, on the servers that are configured.
+    #[must_use]
+    pub fn on_servers(self, servers: ServerSettings) -> Self {
+        Self { servers, ..self }
     }
 
     /// Root of all boards.
@@ -105,13 +114,17 @@ impl BoardHome {
 
     /// The files of a board, whether it exists or not; no variable has a say.
     pub fn board(&self, slug: &BoardSlug) -> Board {
-        Board::below(&self.root, slug)
+        let board = Board::below(&self.root, slug);
+        let server = self
+            .servers
+            .of(slug, metadata::database_in(&board.metadata_file()));
+        Board { server, ..board }
     }
 
     /// Whether the board has metadata or a database. The default board always exists.
     pub fn exists(&self, slug: &BoardSlug) -> bool {
         let board = self.board(slug);
-        slug.is_default() || board.metadata_file().exists() || board.database.exists()
+        slug.is_default() || board.metadata_file().exists() || board.has_database()
     }
 
     /// The board for commands that name none.
@@ -149,7 +162,10 @@ impl BoardHome {
 
     fn pinned(&self, slug: &BoardSlug) -> Board {
         let own = self.board(slug);
+        // A worker has both variables: the path is what its processes are recognised by.
+        let is_in_file = self.pinned_database.is_some() && !self.servers.is_by_variable();
         Board {
+            server: own.server.filter(|_| !is_in_file),
             database: self.pinned_database.clone().unwrap_or(own.database),
             workspaces: self.pinned_workspaces.clone().unwrap_or(own.workspaces),
             attachments: self.pinned_attachments.clone().unwrap_or(own.attachments),

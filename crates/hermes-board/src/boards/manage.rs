@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hermes_fs::{FileLock, LockOptions};
 
+use crate::boards::bell;
 use crate::boards::metadata::{self, BoardInfo, MetadataChange};
 use crate::boards::{BoardHome, BoardSlug, entries};
 use crate::{Error, Result};
@@ -62,7 +63,13 @@ impl BoardHome {
         let mut files = BTreeSet::new();
         for info in self.list(Listed::Active)? {
             if only.is_none_or(|only| *only == info.slug) {
-                let database = self.board(&info.slug).database;
+                let board = self.board(&info.slug);
+                if let Some(server) = &board.server {
+                    bell::hang(server, &board);
+                    files.insert(board.bell());
+                    continue;
+                }
+                let database = board.database;
                 let mut log = database.clone().into_os_string();
                 log.push("-wal");
                 files.extend([database, log.into()]);

@@ -3,11 +3,12 @@
 //! Reading never fails: a missing or malformed file gives the defaults. Writing keeps unknown keys, and
 //! refuses to replace a file that cannot be read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::boards::server::Unreadable;
 use crate::boards::{Board, BoardSlug};
 use crate::model::OnApprove;
 use crate::{Error, Result};
@@ -41,6 +42,9 @@ pub struct BoardInfo {
     #[serde(flatten)]
     pub extra: Map<String, Value>,
     pub db_path: PathBuf,
+    /// Address of the server that the board is on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
 }
 
 /// Changes to the metadata; `None` leaves a field as it is.
@@ -58,7 +62,7 @@ pub struct MetadataChange {
     pub on_approve: Option<Option<OnApprove>>,
 }
 
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "slug",
     "name",
     "description",
@@ -68,6 +72,7 @@ const KNOWN: [&str; 9] = [
     "created_at",
     "archived",
     "on_approve",
+    "database",
 ];
 
 /// Reads the metadata of a board.
@@ -101,6 +106,10 @@ pub(crate) fn load(board: &Board) -> BoardInfo {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect(),
         db_path: board.database.clone(),
+        database: board
+            .server
+            .as_ref()
+            .map(|server| server.address().unwrap_or_default()),
     }
 }
 
@@ -159,6 +168,22 @@ pub(super) fn save(board: &Board, change: &MetadataChange, now: i64) -> Result<B
     text.push('\n');
     hermes_fs::write_atomic(&board.metadata_file(), text.as_bytes(), 0o600)?;
     Ok(load(board))
+}
+
+/// What the file says about the database of its board.
+pub(super) fn database_in(path: &Path) -> std::result::Result<Option<String>, Unreadable> {
+    let Ok(Some(bytes)) = hermes_fs::read_optional(path, LIMIT) else {
+        return Ok(None);
+    };
+    match serde_json::from_slice::<Value>(&bytes) {
+        Ok(value) => {
+            let database = value.get("database").and_then(Value::as_str);
+            let database = database.filter(|text| !text.trim().is_empty());
+            Ok(database.map(str::to_owned))
+        }
+        Err(_) if bytes.windows(8).any(|part| part == b"postgres") => Err(Unreadable),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The file as it is; an empty map if there is none.

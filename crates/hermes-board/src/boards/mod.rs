@@ -1,10 +1,12 @@
 //! Boards: where they lie, which one is meant, and what they are called.
 
+mod bell;
 mod board;
 mod home;
 mod locks;
 mod manage;
 mod metadata;
+mod server;
 mod slug;
 
 pub use board::Board;
@@ -12,6 +14,7 @@ pub use home::BoardHome;
 pub use locks::{TickLock, lock_dispatcher, lock_notifier};
 pub use manage::{CreatedBoard, Listed};
 pub use metadata::{BoardInfo, MetadataChange};
+pub use server::{BoardServer, ServerSettings};
 pub use slug::BoardSlug;
 
 pub(crate) use home::{ManagedScratch, entries};

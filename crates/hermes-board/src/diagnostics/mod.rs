@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::model::text_enum::text_enum;
 use crate::model::{Event, Object, Run, RunId, Task, TaskId};
 use crate::plan::{Plan, Verdict};
-use crate::{Result, SqliteBoard};
+use crate::{Result, StoredBoard};
 
 text_enum! {
     /// Severity of a diagnostic.
@@ -194,7 +194,7 @@ fn diagnose(case: &Case<'_>) -> Vec<Diagnostic> {
 /// out, the worst come first. `plan` is what a dispatcher would do now, so that diagnostics and
 /// `why` agree.
 pub fn diagnose_board(
-    board: &SqliteBoard,
+    board: &StoredBoard,
     only: Option<&TaskId>,
     thresholds: &Thresholds,
     plan: &Plan,

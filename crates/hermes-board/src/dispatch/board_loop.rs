@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::boards::{Board, BoardSlug, Listed};
 use crate::dispatch::Dispatcher;
 use crate::plan::Report;
-use crate::{BoardEvent, BoardOptions, CheckDepth, Error, EventQuery, Result, SqliteBoard};
+use crate::{BoardEvent, BoardOptions, CheckDepth, Error, EventQuery, Result, StoredBoard};
 
 /// How long a board that cannot be used is skipped.
 const REST: Duration = Duration::from_mins(5);
@@ -93,7 +93,7 @@ impl BoardLoop {
             }
             let board = self.dispatcher.home.board(&info.slug);
             // A board without a file has no cards; creating the first one creates the file.
-            if !board.database.exists() {
+            if !board.has_database() {
                 continue;
             }
             let mut row = BoardTick {
@@ -124,7 +124,7 @@ impl BoardLoop {
         if !watch.was_checked {
             options.check = CheckDepth::Quick;
         }
-        let opened = SqliteBoard::open(board, &options);
+        let opened = StoredBoard::open(board, &options);
         watch.was_checked |= opened.is_ok();
         let report = opened.and_then(|mut store| {
             let before = match watch.seen {

@@ -8,7 +8,7 @@ use crate::dispatch::{Reclaimed, Tick, WorkerHost, reclaim};
 use crate::model::{TaskId, WorkspaceKind};
 use crate::plan::{Limits, Plan, Report, Verdict, plan, why_resting};
 use crate::store::BoardStore;
-use crate::{Clock, Error, Result, SqliteBoard, SystemClock, own_lock};
+use crate::{Clock, Error, Result, StoredBoard, SystemClock, own_lock};
 
 /// A tick that starts more workers than this without any limit set is worth a warning.
 const MANY: usize = 8;
@@ -41,7 +41,7 @@ impl Dispatcher {
     /// One tick of a board, in this order: exited workers, expired claims, silent workers, crashes,
     /// timeouts, scheduled cards that wake, promotions, ready cards, reviews. The report is empty if
     /// another process dispatches on the board.
-    pub fn tick(&mut self, store: &mut SqliteBoard) -> Result<Report> {
+    pub fn tick(&mut self, store: &mut StoredBoard) -> Result<Report> {
         let board = store.board().clone();
         let _home_lock = if self.limits.counts_other_boards() {
             match HomeLock::take(&self.home)? {
@@ -62,7 +62,10 @@ impl Dispatcher {
         };
         let claim = own_lock();
         let tick = Tick::new(self.limits.clone(), claim);
-        let report = tick.run(store, &mut self.host(&board))?;
+        store.begin_turn()?;
+        let report = tick.run(store, &mut self.host(&board));
+        store.end_turn();
+        let report = report?;
         if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
             tracing::warn!(
                 board = board.slug.as_str(),
@@ -83,14 +86,14 @@ impl Dispatcher {
     }
 
     /// What a tick would do now: takes no lock, sends no signal, writes nothing.
-    pub fn preview(&mut self, store: &SqliteBoard) -> Result<Plan> {
+    pub fn preview(&mut self, store: &StoredBoard) -> Result<Plan> {
         let limits = self.limits.clone();
         Tick::preview(&limits, store, &self.host(store.board()))
     }
 
     /// The part of [`Self::preview`] that decides about one card. Without limits on what is in progress,
     /// the others that wait have no say and are not looked at.
-    pub fn preview_card(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Plan> {
+    pub fn preview_card(&mut self, store: &StoredBoard, id: &TaskId) -> Result<Plan> {
         if self.limits.has_cap() {
             return self.preview(store);
         }
@@ -101,7 +104,7 @@ impl Dispatcher {
     }
 
     /// What a tick would do about one card, or why it would do nothing. Changes nothing.
-    pub fn why(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Vec<Verdict>> {
+    pub fn why(&mut self, store: &StoredBoard, id: &TaskId) -> Result<Vec<Verdict>> {
         let task = store
             .task(id)?
             .ok_or_else(|| Error::UnknownTask { id: id.clone() })?;
@@ -121,7 +124,7 @@ impl Dispatcher {
 
     /// Has the resources released that workers of these cards, and workers that were killed, could
     /// not release themselves.
-    fn after_loss<'t>(&mut self, store: &SqliteBoard, lost: impl Iterator<Item = &'t TaskId>) {
+    fn after_loss<'t>(&mut self, store: &StoredBoard, lost: impl Iterator<Item = &'t TaskId>) {
         let mut profiles = self.children.take_killed();
         for id in lost {
             let assignee = store.task(id).ok().flatten().and_then(|task| task.assignee);
@@ -135,7 +138,7 @@ impl Dispatcher {
     /// Reclaims a card by hand.
     pub fn reclaim(
         &mut self,
-        store: &mut SqliteBoard,
+        store: &mut StoredBoard,
         id: &TaskId,
         reason: Option<&str>,
     ) -> Result<Reclaimed> {
@@ -163,7 +166,7 @@ impl Dispatcher {
     }
 
     /// Notes the tip about scratch workspaces, once in the life of an installation.
-    fn tip(&self, store: &mut SqliteBoard, report: &Report) {
+    fn tip(&self, store: &mut StoredBoard, report: &Report) {
         let sentinel = self.home.scratch_tip_sentinel();
         if report.spawned.is_empty() || sentinel.exists() {
             return;

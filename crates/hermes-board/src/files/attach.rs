@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::boards::Board;
 use crate::model::{Attachment, TaskId};
 use crate::store::NewAttachment;
-use crate::{Error, Result, SqliteBoard};
+use crate::{Error, Result, StoredBoard};
 use hermes_fs::resolved;
 
 /// Largest file that can be attached.
@@ -25,7 +25,7 @@ pub struct NewFile<'a> {
 
 /// Attaches these bytes to a card.
 pub fn attach_bytes(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     task: &TaskId,
     file: &NewFile<'_>,
     bytes: &[u8],
@@ -65,7 +65,7 @@ pub fn attach_bytes(
 
 /// Attaches a file of the user's to a card.
 pub fn attach_file(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     task: &TaskId,
     path: &Path,
     file: &NewFile<'_>,
@@ -84,7 +84,7 @@ pub fn attach_file(
 }
 
 /// Takes an attachment off its card and removes its file, if that lies where attachments lie.
-pub fn detach(store: &mut SqliteBoard, number: i64) -> Result<Attachment> {
+pub fn detach(store: &mut StoredBoard, number: i64) -> Result<Attachment> {
     let attachment = store.forget_attachment(number)?;
     match attachment_file(store.board(), &attachment) {
         Some(path) => {

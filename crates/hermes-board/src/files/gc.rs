@@ -9,7 +9,7 @@ use hermes_fs::{Directory, Kind, resolved};
 
 use crate::boards::BoardHome;
 use crate::files::cleanup::remove_finished_workspaces;
-use crate::{Result, SqliteBoard};
+use crate::{Result, StoredBoard};
 
 const DAY_SECONDS: u64 = 86_400;
 
@@ -52,7 +52,7 @@ pub struct GarbageReport {
 
 /// Collects the garbage of one board, and archived boards that are old enough.
 pub fn collect_garbage(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     home: &BoardHome,
     retention: &Retention,
 ) -> Result<GarbageReport> {
@@ -91,7 +91,7 @@ fn remove_old_files(directory: &Path, days: u32) -> Result<usize> {
 
 /// Files below the attachments that no row names: left by a crash between copy and record, or by a
 /// program that deletes rows only. Young ones may be on their way to a row.
-fn remove_unnamed_attachments(store: &SqliteBoard) -> Result<usize> {
+fn remove_unnamed_attachments(store: &StoredBoard) -> Result<usize> {
     let named: HashSet<_> = store.attachment_paths()?.into_iter().collect();
     let Some(attachments) = opened(&store.board().attachments)? else {
         return Ok(0);

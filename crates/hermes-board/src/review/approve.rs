@@ -10,7 +10,7 @@ use crate::model::{Approval, CheckEvidence, OnApprove, Review, Status, Task, Tas
 use crate::review::{Landed, ReviewedWork};
 use crate::review_error::ReviewError;
 use crate::store::{BoardStore, Completion, Release};
-use crate::{Error, Result, SqliteBoard};
+use crate::{Error, Result, StoredBoard};
 
 /// An approval that is asked for.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub struct Approved {
 }
 
 /// What becomes of a card's work if nothing else is asked for: what the card says, else its board.
-pub fn chosen_action(store: &SqliteBoard, review: &Review) -> OnApprove {
+pub fn chosen_action(store: &StoredBoard, review: &Review) -> OnApprove {
     let of_board = || load_info(store.board()).on_approve;
     let of_board = || of_board().and_then(|text| OnApprove::parse(&text));
     review
@@ -61,7 +61,7 @@ pub fn chosen_action(store: &SqliteBoard, review: &Review) -> OnApprove {
 /// done. What is refused leaves the card as it was; what was not committed may be committed on its own
 /// branch by then.
 pub fn approve(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     id: &TaskId,
     request: &ApproveRequest<'_>,
     setup: &CompletionSetup<'_>,

@@ -5,7 +5,7 @@ use crate::model::{DiffSide, LineRange, RepoPath, Review, Status, TaskId};
 use crate::review::{ReviewedWork, anchor};
 use crate::review_error::ReviewError;
 use crate::store::BoardStore;
-use crate::{Error, NewReviewComment, Result, SqliteBoard};
+use crate::{Error, NewReviewComment, Result, StoredBoard};
 
 /// Most lines that one comment is about.
 const MOST_LINES: u32 = 2000;
@@ -23,7 +23,7 @@ pub struct CommentRequest<'a> {
 
 /// Comments on lines of a file that the card changed; gives the number of the comment.
 pub fn comment(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     id: &TaskId,
     work: &ReviewedWork,
     request: &CommentRequest<'_>,
@@ -102,7 +102,7 @@ pub fn locate(review: &mut Review, work: &ReviewedWork) -> Result<()> {
 
 /// As [`locate`], and records what was found.
 fn find_again(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     id: &TaskId,
     mut review: Review,
     work: &ReviewedWork,
@@ -123,7 +123,7 @@ fn find_again(
 /// Sends a card back with its open comments and a text; gives its new status and the number of open
 /// comments. The comments say where their lines are now, if the work can still be looked at.
 pub fn request_changes(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     id: &TaskId,
     by: &str,
     text: Option<&str>,

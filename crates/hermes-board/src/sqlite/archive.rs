@@ -4,7 +4,7 @@ use hermes_text::first_line;
 use serde_json::{Value, json};
 
 use crate::model::{Object, Outcome, RunId, Status, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::statements::params;
@@ -42,7 +42,7 @@ pub struct ResultEdit {
     pub metadata: Option<Object>,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Deletes an archived card for good. The caller removes its files.
     pub fn purge(&mut self, id: &TaskId) -> Result<()> {
         self.write(|tx| {

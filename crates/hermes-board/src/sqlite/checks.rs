@@ -11,7 +11,7 @@ use crate::model::{
     Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, NewCheck, Outcome, RunId,
     Status, Task, TaskId, WorkerIdentity, object,
 };
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::statements::{Row, params};
@@ -22,7 +22,7 @@ use crate::{Error, Result};
 /// Author of comments about failed checks.
 const AUTHOR: &str = "acceptance-checks";
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Replaces the checks of a card that is not running: its worker has read the current ones.
     pub fn set_checks(&mut self, id: &TaskId, checks: &[NewCheck]) -> Result<()> {
         if checks.iter().any(|check| check.command.trim().is_empty()) {

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use crate::Result;
 use crate::model::{Outcome, RunId, Status, Task, TaskId, WorkerIdentity, object};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::rows;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
 
-impl SqliteBoard {
+impl StoredBoard {
     /// A heartbeat without an event: extends the claim of the attempt while `lock` holds it. Returns
     /// whether the attempt is in progress.
     pub fn keep_alive(

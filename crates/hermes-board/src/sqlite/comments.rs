@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use crate::model::{Attachment, Comment, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::rows;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::NewAttachment;
 use crate::{Error, Result};
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Adds a comment; returns its id.
     pub fn add_comment(&mut self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
         for (what, text) in [("a comment", body), ("the author of a comment", author)] {

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::model::{Attachment, Check, Comment, Object, ReviewComment, Run, Task, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::run_columns;
 use crate::sqlite::rows;
@@ -48,7 +48,7 @@ pub(crate) struct RecentWork {
     pub(crate) summary: String,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     pub(crate) fn context_facts(
         &self,
         id: &TaskId,

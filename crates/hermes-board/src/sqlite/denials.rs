@@ -4,13 +4,13 @@ use serde_json::json;
 
 use crate::Result;
 use crate::model::{RunId, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::store::Applied;
 
 /// Most characters of a command or reason in an event.
 const MOST: usize = 500;
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Notes that the worker of this attempt was refused a command. Does nothing once the attempt is
     /// over.
     pub fn note_denied(

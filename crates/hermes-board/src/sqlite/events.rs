@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::model::{Event, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::event_columns;
 use crate::sqlite::rows;
@@ -37,7 +37,7 @@ impl std::ops::Deref for BoardEvent {
     }
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// What happened, in order.
     pub fn events(&self, query: &EventQuery) -> Result<Vec<BoardEvent>> {
         self.read(|tx| tx.events(query))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::Result;
 use crate::model::TaskId;
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::statements::{NONE, params};
 
@@ -19,7 +19,7 @@ const ORPHANS: [&str; 5] = [
          OR child_id NOT IN (SELECT id FROM tasks)",
 ];
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Scratch workspaces of archived cards.
     pub(crate) fn archived_scratch(&self) -> Result<Vec<(TaskId, PathBuf)>> {
         self.read(|tx| {

@@ -9,7 +9,7 @@ use crate::model::text_enum::text_enum;
 use crate::model::{
     Check, CheckMark, Comment, Event, LinkedTask, Run, RunId, Status, Task, TaskId,
 };
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::{run_columns, task_columns};
 use crate::sqlite::rows;
@@ -95,7 +95,7 @@ pub struct CardDetail {
 /// Parents and children of a card.
 type Neighbours = (Vec<TaskId>, Vec<TaskId>);
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Passes on the cards of a list one by one, with their links.
     pub fn each_task(
         &self,

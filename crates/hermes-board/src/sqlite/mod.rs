@@ -1,4 +1,6 @@
-//! Boards in SQLite, on the reference's own schema.
+//! Boards in SQL: in a file of SQLite, on the reference's own schema, or on a server of PostgreSQL.
+//!
+//! The operations and their statements are the same; [`statements::Statements`] is what they run on.
 //!
 //! Each operation has a file of its name. Queries are over sets: how many of them run does not depend
 //! on how many cards there are.
@@ -33,6 +35,7 @@ mod reclaim;
 mod review;
 mod rows;
 mod runs;
+mod server;
 mod snapshot;
 mod statements;
 mod stats;
@@ -60,7 +63,7 @@ pub use undecided::Undecided;
 pub use unseen::Unseen;
 pub(crate) use workers::RecordedWorker;
 
-use hermes_store::rusqlite::Connection;
+use hermes_board_pg::{Durability, ServerBoard};
 use hermes_store::{Commit, Database};
 
 use crate::Result;
@@ -68,22 +71,45 @@ use crate::boards::Board;
 
 use connection::SqliteStatements;
 use open::{DamageWatch, failed_on};
+use server::ServerStatements;
+use statements::Statements;
 use transaction::Transaction;
 
-/// A connection to one board.
+/// A connection to one board, in a file or on a server.
 #[derive(Debug)]
-pub struct SqliteBoard {
-    database: Database,
-    /// Below the connection: acts after it is closed.
-    damage: DamageWatch,
+pub struct StoredBoard {
+    engine: Engine,
     board: Board,
     options: BoardOptions,
 }
 
-impl SqliteBoard {
+/// What the statements of a board run on.
+#[derive(Debug)]
+enum Engine {
+    File(File),
+    Server(Box<ServerBoard>),
+}
+
+/// A database in a file.
+#[derive(Debug)]
+struct File {
+    database: Database,
+    /// Below the connection: acts after it is closed.
+    damage: DamageWatch,
+}
+
+impl StoredBoard {
     /// Opens a board, creating or migrating its database if need be.
     pub fn open(board: &Board, options: &BoardOptions) -> Result<Self> {
-        open::open(board, options)
+        let engine = match &board.server {
+            Some(server) => Engine::Server(Box::new(server::open(server, options)?)),
+            None => Engine::File(open::open(board, options)?),
+        };
+        Ok(Self {
+            engine,
+            board: board.clone(),
+            options: options.clone(),
+        })
     }
 
     /// The files of this board.
@@ -93,13 +119,38 @@ impl SqliteBoard {
 
     /// A number that changes when another connection has written.
     pub fn data_version(&self) -> Result<i64> {
-        self.connection()
-            .pragma_query_value(None, "data_version", |row| row.get(0))
-            .map_err(failed_on(&self.board.database, "read"))
+        match &self.engine {
+            Engine::File(file) => file
+                .database
+                .connection()
+                .pragma_query_value(None, "data_version", |row| row.get(0))
+                .map_err(failed_on(&self.board.database, "read")),
+            Engine::Server(server) => Ok(server.version()?),
+        }
     }
 
-    fn connection(&self) -> &Connection {
-        self.database.connection()
+    /// Waits for the dispatchers of other machines: who counts what is in progress must be alone from the
+    /// count to the claim. On a file the lock of a tick does that.
+    pub(crate) fn begin_turn(&self) -> Result<()> {
+        match &self.engine {
+            Engine::File(_) => Ok(()),
+            Engine::Server(server) => Ok(server.begin_turn()?),
+        }
+    }
+
+    /// Lets the dispatchers of other machines look.
+    pub(crate) fn end_turn(&self) {
+        if let Engine::Server(server) = &self.engine {
+            server.end_turn();
+        }
+    }
+
+    /// The time of this board: that of the server, where there is one.
+    fn clock(&self) -> i64 {
+        match &self.engine {
+            Engine::File(_) => self.options.clock.now(),
+            Engine::Server(server) => server_time(server, &self.options),
+        }
     }
 
     /// Runs `work` in one write transaction.
@@ -113,36 +164,77 @@ impl SqliteBoard {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let (path, options) = (&self.board.database, &self.options);
-        let result = self.database.write_as(commit, |connection| {
-            let statements = SqliteStatements { connection, path };
-            work(&Transaction::new(&statements, options.clock.now(), options))
-        });
-        self.damage.watch(result)
+        match &mut self.engine {
+            Engine::File(file) => {
+                let result = file.database.write_as(commit, |connection| {
+                    let statements = SqliteStatements { connection, path };
+                    work(&Transaction::new(&statements, options.clock.now(), options))
+                });
+                file.damage.watch(result)
+            }
+            Engine::Server(server) => {
+                let durability = match commit {
+                    Commit::Forced => Durability::Forced,
+                    Commit::Logged => Durability::Logged,
+                };
+                server.write(durability, |connection| {
+                    let now = server_time(server, options);
+                    work(&Transaction::new(
+                        &ServerStatements(connection),
+                        now,
+                        options,
+                    ))
+                })
+            }
+        }
     }
 
     /// Runs a query of one statement, which needs no transaction to see one state of the board.
     fn look<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.damage.watch(self.within(self.connection(), query))
+        match &self.engine {
+            Engine::File(file) => {
+                let statements = SqliteStatements {
+                    connection: file.database.connection(),
+                    path: &self.board.database,
+                };
+                file.damage.watch(self.within(&statements, query))
+            }
+            Engine::Server(server) => {
+                server.look(|connection| self.within(&ServerStatements(connection), query))
+            }
+        }
     }
 
     /// Runs `query` on one state of the board.
     fn read<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let result = self
-            .database
-            .read(|connection| self.within(connection, query));
-        self.damage.watch(result)
+        match &self.engine {
+            Engine::File(file) => {
+                let path = &self.board.database;
+                let result = file
+                    .database
+                    .read(|connection| self.within(&SqliteStatements { connection, path }, query));
+                file.damage.watch(result)
+            }
+            Engine::Server(server) => {
+                server.read(|connection| self.within(&ServerStatements(connection), query))
+            }
+        }
     }
 
     fn within<T>(
         &self,
-        connection: &Connection,
-        query: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        statements: &dyn Statements,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let statements = SqliteStatements {
-            connection,
-            path: &self.board.database,
-        };
-        let now = self.options.clock.now();
-        query(&Transaction::new(&statements, now, &self.options))
+        work(&Transaction::new(statements, self.clock(), &self.options))
+    }
+}
+
+/// The time of a board on a server, unless the clock is one for tests.
+fn server_time(server: &ServerBoard, options: &BoardOptions) -> i64 {
+    if options.clock.is_of_machine() {
+        server.now()
+    } else {
+        options.clock.now()
     }
 }

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::model::{Status, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::{Error, Result};
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Puts a card that nobody works on into triage, to do or ready. A card that was done is open
     /// again: those that wait for it wait once more, and its approval is void.
     pub fn move_to(&mut self, id: &TaskId, to: Status) -> Result<()> {
@@ -80,14 +80,14 @@ mod tests {
     use crate::store::{BoardStore as _, Completion, NewTask, StartIn};
     use pretty_assertions::assert_eq;
 
-    fn board() -> (tempfile::TempDir, SqliteBoard) {
+    fn board() -> (tempfile::TempDir, StoredBoard) {
         let dir = tempfile::tempdir().unwrap();
         let board = Board::below(dir.path(), &BoardSlug::default_board());
-        let store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+        let store = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
         (dir, store)
     }
 
-    fn status(store: &SqliteBoard, id: &TaskId) -> Status {
+    fn status(store: &StoredBoard, id: &TaskId) -> Status {
         store.task(id).unwrap().unwrap().status()
     }
 

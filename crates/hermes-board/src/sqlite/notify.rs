@@ -1,7 +1,7 @@
 //! Subscriptions: chats that follow a card.
 
 use crate::model::{Subscription, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::rows;
 use crate::sqlite::statements::{NONE, params};
 use crate::{Error, Result};
@@ -24,7 +24,7 @@ pub struct NewSubscription {
     pub notifier_profile: Option<String>,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Lets a chat follow a card, from now on: what happened before is not sent.
     pub fn subscribe(&mut self, task: &TaskId, new: &NewSubscription) -> Result<()> {
         let chat = &new.chat;

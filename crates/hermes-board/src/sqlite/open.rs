@@ -15,7 +15,7 @@ use hermes_store::{Database, Header, Integrity, JournalMode, OpenOptions};
 
 use crate::boards::Board;
 use crate::clock::{Clock, IdSource, RandomIds, SystemClock};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::File;
 use crate::store::FailurePolicy;
 use crate::{Error, Result, schema};
 
@@ -87,7 +87,7 @@ impl BoardOptions {
 }
 
 /// Opens the file, creating or migrating it if need be.
-pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
+pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<File> {
     let path = &board.database;
     if let Some(parent) = path.parent() {
         hermes_fs::create_dir_all(parent, 0o700)?;
@@ -114,13 +114,13 @@ pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard>
     drop(opened);
     with_init_lock(board, || {
         let mut opened = connect(board, options)?;
-        migrate(&mut opened, options)?;
+        migrate(&mut opened, board, options)?;
         Ok(opened)
     })
 }
 
 /// Another connection to a file that this process has opened before.
-fn connect(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
+fn connect(board: &Board, options: &BoardOptions) -> Result<File> {
     let database = Database::open(
         &board.database,
         &OpenOptions {
@@ -135,27 +135,25 @@ fn connect(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
     database
         .connection()
         .set_prepared_statement_cache_capacity(STATEMENTS);
-    Ok(SqliteBoard {
+    Ok(File {
         database,
         damage: DamageWatch {
             path: board.database.clone(),
             seen: AtomicBool::new(false),
         },
-        board: board.clone(),
-        options: options.clone(),
     })
 }
 
-fn create(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
+fn create(board: &Board, options: &BoardOptions) -> Result<File> {
     let mut opened = connect(board, options)?;
-    migrate(&mut opened, options)?;
+    migrate(&mut opened, board, options)?;
     // A new file needs no check today.
     stamp(board);
     Ok(opened)
 }
 
-fn migrate(opened: &mut SqliteBoard, options: &BoardOptions) -> Result<()> {
-    let path = opened.board.database.clone();
+fn migrate(opened: &mut File, board: &Board, options: &BoardOptions) -> Result<()> {
+    let path = board.database.clone();
     let now = options.clock.now();
     let migrated = opened.database.write(|connection| {
         // Another process may have migrated it while we waited for the lock.

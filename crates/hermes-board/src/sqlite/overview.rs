@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{Status, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::statements::{NONE, params};
 use crate::sqlite::transaction::Transaction;
@@ -24,7 +24,7 @@ pub struct BoardOverview {
     pub latest_event_id: i64,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// The board beside its cards, from one moment.
     pub fn overview(&self) -> Result<BoardOverview> {
         self.read(overview)

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::Result;
 use crate::model::{Status, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Raises or lowers the priority of a card that is not archived; returns the new one.
     pub fn prioritize(&mut self, id: &TaskId, by: i64) -> Result<i64> {
         self.write(|tx| tx.prioritize(id, by))

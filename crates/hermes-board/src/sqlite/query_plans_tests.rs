@@ -12,7 +12,7 @@ use crate::boards::{Board, BoardSlug};
 use crate::model::{
     Approval, DiffSide, LineRange, OnApprove, RepoPath, TaskId, Termination, WorkerExit,
 };
-use crate::sqlite::{BoardOptions, EventQuery, ListQuery, NewReviewComment, SqliteBoard};
+use crate::sqlite::{BoardOptions, Engine, EventQuery, ListQuery, NewReviewComment, StoredBoard};
 use crate::store::{
     AttemptEnd, BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion,
     FailurePolicy, NewTask, ScheduleRequest, StartIn, WaitNote, WaitReason,
@@ -33,10 +33,19 @@ fn noted(during: impl FnOnce()) -> BTreeSet<String> {
     NOTED.with_borrow_mut(std::mem::take)
 }
 
+impl StoredBoard {
+    fn file_connection(&self) -> &hermes_store::rusqlite::Connection {
+        match &self.engine {
+            Engine::File(file) => file.database.connection(),
+            Engine::Server(_) => panic!("this board is in a file"),
+        }
+    }
+}
+
 /// How SQLite would run a statement.
-fn steps(board: &SqliteBoard, sql: &str) -> Vec<String> {
+fn steps(board: &StoredBoard, sql: &str) -> Vec<String> {
     let mut statement = board
-        .connection()
+        .file_connection()
         .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
         .unwrap();
     let none: Vec<Option<i64>> = vec![None; statement.parameter_count()];
@@ -49,7 +58,7 @@ fn steps(board: &SqliteBoard, sql: &str) -> Vec<String> {
 }
 
 /// Tables of cards that a statement walks over from end to end.
-fn walks(board: &SqliteBoard, sql: &str) -> Vec<String> {
+fn walks(board: &StoredBoard, sql: &str) -> Vec<String> {
     // `j` is a list of names, `b` the way down from one card, `w` some cards, a subquery what was
     // found.
     let fine = [
@@ -67,14 +76,14 @@ fn walks(board: &SqliteBoard, sql: &str) -> Vec<String> {
         .collect()
 }
 
-fn board() -> (tempfile::TempDir, SqliteBoard) {
+fn board() -> (tempfile::TempDir, StoredBoard) {
     let dir = tempfile::tempdir().unwrap();
     let board = Board::below(dir.path(), &BoardSlug::default_board());
-    let board = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let board = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
     (dir, board)
 }
 
-fn claim(board: &mut SqliteBoard, id: &TaskId) -> crate::model::RunId {
+fn claim(board: &mut StoredBoard, id: &TaskId) -> crate::model::RunId {
     let request = ClaimRequest {
         task: id.clone(),
         lock: "h:1".to_owned(),
@@ -89,7 +98,7 @@ fn claim(board: &mut SqliteBoard, id: &TaskId) -> crate::model::RunId {
 }
 
 /// Everything that a reviewer can do about a card that is done.
-fn review(board: &mut SqliteBoard, id: &TaskId) {
+fn review(board: &mut StoredBoard, id: &TaskId) {
     let comment = NewReviewComment {
         lines: LineRange {
             file: RepoPath::from_bytes("a"),
@@ -121,7 +130,7 @@ fn review(board: &mut SqliteBoard, id: &TaskId) {
 }
 
 /// The life of some cards, with everything that can happen to them.
-fn live(board: &mut SqliteBoard) {
+fn live(board: &mut StoredBoard) {
     let parent = board.create(&NewTask::titled("parent")).unwrap().task.id;
     let new = NewTask {
         parents: vec![parent.clone()],
@@ -290,7 +299,7 @@ fn a_list_goes_around_many_archived_cards() {
     };
     let urgent = board.create(&urgent).unwrap().task.id;
     board
-        .connection()
+        .file_connection()
         .execute(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1001)
              INSERT INTO tasks (id, title, status, priority, created_at)

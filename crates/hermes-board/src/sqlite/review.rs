@@ -10,7 +10,7 @@ use crate::model::{
     Approval, DiffSide, LineRange, OnApprove, RepoPath, Review, ReviewComment, ReviewReply, Status,
     TaskId, WorkBase,
 };
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::statements::{AsParam, params};
@@ -35,7 +35,7 @@ pub struct NewReviewComment {
     pub body: String,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// The review of a card.
     pub fn review(&self, id: &TaskId) -> Result<Review> {
         self.read(|tx| {

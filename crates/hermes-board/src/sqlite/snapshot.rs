@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::Result;
 use crate::model::{Object, Outcome, RunId, TaskId, WorkerIdentity};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::failure::{STREAK_LOOK, streak_of};
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
@@ -39,7 +39,7 @@ macro_rules! candidate_columns {
 /// A card and whether it can have a history.
 type Found = (Candidate, bool);
 
-impl SqliteBoard {
+impl StoredBoard {
     /// The board without the other cards that wait for a worker.
     pub(crate) fn snapshot_of(&self, id: &TaskId, failure_limit: i64) -> Result<Snapshot> {
         self.read(|tx| tx.snapshot(failure_limit, Some(id)))

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::Result;
 use crate::model::TaskId;
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::statements::NONE;
 
@@ -24,7 +24,7 @@ pub struct BoardStats {
     pub now: i64,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// The board in numbers.
     pub fn stats(&self) -> Result<BoardStats> {
         self.read(|tx| {

@@ -10,7 +10,7 @@ use crate::model::{
     Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
     WorkspaceKind,
 };
-use crate::sqlite::{SqliteBoard, create};
+use crate::sqlite::{StoredBoard, create};
 use crate::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
     ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
@@ -27,7 +27,7 @@ macro_rules! write_each {
     };
 }
 
-impl BoardStore for SqliteBoard {
+impl BoardStore for StoredBoard {
     write_each! {
         link(parent: &TaskId, child: &TaskId) -> bool;
         unlink(parent: &TaskId, child: &TaskId) -> Option<Vec<TaskId>>;
@@ -67,7 +67,7 @@ impl BoardStore for SqliteBoard {
     }
 
     fn now(&self) -> i64 {
-        self.options.clock.now()
+        self.clock()
     }
 
     fn snapshot(&self, failure_limit: i64) -> Result<Snapshot> {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::model::{Event, Run, Task, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
 use crate::sqlite::rows;
 use crate::sqlite::statements::params;
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// A card with its events and attempts.
 pub(crate) type History = (Task, Vec<Event>, Vec<Run>);
 
-impl SqliteBoard {
+impl StoredBoard {
     /// The time, and the card `only` or those that a diagnostic may be about: cards ready for
     /// `stranded_seconds`, blocked ones, cards with failures, and those that wait `in_vain`.
     pub(crate) fn suspects(

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{Assignee, SkillList, TaskId, object};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Completion, NewTask};
 use crate::{Error, Result};
@@ -68,7 +68,7 @@ impl NewSwarm {
     }
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Creates a swarm, or returns the one with the same key.
     pub fn create_swarm(&mut self, new: &NewSwarm) -> Result<Swarm> {
         let goal = new.goal.trim();

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::model::{Assignee, Status, Task, TaskId, WorkspaceKind};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
@@ -50,7 +50,7 @@ pub struct PlannedChild {
     pub workspace: Option<(WorkspaceKind, Option<String>)>,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Takes a card out of triage; returns it as it is now.
     pub fn specify(&mut self, id: &TaskId, specification: &Specification) -> Result<Task> {
         if specification

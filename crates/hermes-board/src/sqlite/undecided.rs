@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::model::TaskId;
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::statements::NONE;
 
@@ -22,7 +22,7 @@ pub struct Undecided {
     pub next: Option<i64>,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Cards in triage that a dispatcher may split by itself. Left alone are cards that were touched
     /// within the last minute, that came back to triage because they were blocked again and again,
     /// that are assigned to somebody who is no profile, and that say so in their text.

@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::model::{Event, Status, Subscription, Task, TaskId};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::fragments::event_columns;
 use crate::sqlite::rows;
 use crate::sqlite::statements::{NONE, params};
@@ -29,7 +29,7 @@ pub struct Unseen {
     pub events: Vec<Event>,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// Followers that have something to be told, the oldest subscription first.
     pub fn unseen(&self) -> Result<Vec<Unseen>> {
         self.read(|tx| {

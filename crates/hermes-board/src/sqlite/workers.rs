@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::Result;
 use crate::model::{RunId, TaskId, WorkerIdentity};
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 
 /// The worker of a card in progress, as it was recorded.
@@ -17,7 +17,7 @@ pub(crate) struct RecordedWorker {
     pub(crate) identity: Option<WorkerIdentity>,
 }
 
-impl SqliteBoard {
+impl StoredBoard {
     /// The recorded workers among these processes.
     pub(crate) fn recorded_workers(&self, pids: &[u32]) -> Result<Vec<RecordedWorker>> {
         self.look(|tx| {
@@ -25,7 +25,7 @@ impl SqliteBoard {
                 "SELECT t.id, t.current_run_id, t.worker_pid, r.metadata
                  FROM tasks t LEFT JOIN task_runs r ON r.id = t.current_run_id
                  WHERE t.status = 'running'
-                     AND t.worker_pid IN (SELECT value FROM json_each(?1))",
+                     AND t.worker_pid IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",
                 [json!(pids).to_string()],
                 |row| {
                     let mut cells = Cells::new(row);

@@ -1,7 +1,7 @@
 //! The board as its users see it: requests, outcomes, and [`BoardStore`], the trait of a database.
 //!
 //! The trait has the operations that decide who works on what; SQLite and the simulation implement
-//! it. Comments, lists and statistics are methods of [`crate::SqliteBoard`] alone.
+//! it. Comments, lists and statistics are methods of [`crate::StoredBoard`] alone.
 
 mod outcome;
 mod request;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hermes_board::boards::{
     BoardHome, BoardSlug, Listed, MetadataChange, TickLock, lock_dispatcher,
 };
-use hermes_board::{Error, SqliteBoard};
+use hermes_board::{Error, StoredBoard};
 use hermes_config::Environment;
 use hermes_home::{HomeKind, Location};
 use pretty_assertions::assert_eq;
@@ -232,7 +232,7 @@ fn lists_begin_with_the_default_board_and_skip_other_directories() {
 fn archiving_moves_a_board_and_resets_the_choice() {
     let fixture = Fixture::new();
     made(&fixture, "p");
-    drop(SqliteBoard::open(&fixture.home.board(&slug("p")), &fixture.options()).unwrap());
+    drop(StoredBoard::open(&fixture.home.board(&slug("p")), &fixture.options()).unwrap());
     fixture.home.switch(&slug("p")).unwrap();
     let target = fixture.home.archive(&slug("p"), 77).unwrap();
     assert_eq!(target, fixture.path("kanban/boards/_archived/p-77"));

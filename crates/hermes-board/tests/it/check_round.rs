@@ -4,7 +4,7 @@ use hermes_board::model::{CheckEvidence, Checker, TaskId};
 use hermes_board::store::{
     BoardStore, CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy, NewTask,
 };
-use hermes_board::{Error, SqliteBoard};
+use hermes_board::{Error, StoredBoard};
 
 use crate::fixture::card;
 
@@ -24,7 +24,7 @@ pub(crate) fn checker(pid: u32) -> Checker {
 }
 
 pub(crate) fn begin_as(
-    board: &mut SqliteBoard,
+    board: &mut StoredBoard,
     id: &TaskId,
     pid: u32,
     others_are_gone: bool,
@@ -54,7 +54,7 @@ pub(crate) fn evidence(position: u32, exit_code: i32) -> CheckEvidence {
     }
 }
 
-pub(crate) fn finish(board: &mut SqliteBoard, session: i64) -> CheckOutcome {
+pub(crate) fn finish(board: &mut StoredBoard, session: i64) -> CheckOutcome {
     let completion = Completion {
         summary: Some("did it".to_owned()),
         ..Completion::default()

@@ -1,6 +1,6 @@
 //! What a dispatcher does to cards: claims, their ends, and what a planner is told.
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::model::{
     Outcome, RunId, Status, TaskId, Termination, WorkerExit, WorkerIdentity,
 };
@@ -17,7 +17,7 @@ use crate::{
 
 pub(crate) const LIMIT: i64 = 2;
 
-pub(crate) fn running(board: &SqliteBoard, id: &TaskId) -> RunningTask {
+pub(crate) fn running(board: &StoredBoard, id: &TaskId) -> RunningTask {
     let snapshot = board.snapshot(LIMIT).unwrap();
     snapshot
         .running
@@ -27,7 +27,7 @@ pub(crate) fn running(board: &SqliteBoard, id: &TaskId) -> RunningTask {
 }
 
 /// Claims a card and gives it a worker.
-pub(crate) fn spawn(board: &mut SqliteBoard, id: &TaskId) -> (RunId, ClaimSeen) {
+pub(crate) fn spawn(board: &mut StoredBoard, id: &TaskId) -> (RunId, ClaimSeen) {
     let run = claim(board, id);
     assert_eq!(
         board.record_spawned(id, run, 77, None).unwrap(),
@@ -36,7 +36,7 @@ pub(crate) fn spawn(board: &mut SqliteBoard, id: &TaskId) -> (RunId, ClaimSeen) 
     (run, running(board, id).claim)
 }
 
-pub(crate) fn exit(board: &mut SqliteBoard, id: &TaskId, exit: WorkerExit, limit: i64) -> Release {
+pub(crate) fn exit(board: &mut StoredBoard, id: &TaskId, exit: WorkerExit, limit: i64) -> Release {
     let (_, seen) = spawn(board, id);
     let policy = FailurePolicy::with_limit(limit);
     board
@@ -398,7 +398,7 @@ fn guard_facts_are_limited_to_their_windows() {
     board
         .add_comment(&plain, "me", "github.com/ /pull/x is no address")
         .unwrap();
-    let facts = |board: &SqliteBoard, id: &TaskId| {
+    let facts = |board: &StoredBoard, id: &TaskId| {
         let snapshot = board.snapshot(LIMIT).unwrap();
         let found = snapshot.ready.into_iter().find(|card| card.id == *id);
         found.unwrap().guard

@@ -10,20 +10,20 @@ use hermes_board::files::{
 };
 use hermes_board::model::{Object, Status, TaskId};
 use hermes_board::store::{BoardStore, CompleteOutcome, Completed, Completion, ResolvedWorkspace};
-use hermes_board::{Error, SqliteBoard};
+use hermes_board::{Error, StoredBoard};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::{Fixture, below, card, claim, events, file, mode, move_to, status, task};
 
 /// A running card with a scratch workspace that exists.
-fn working(fixture: &Fixture, board: &mut SqliteBoard) -> (TaskId, PathBuf) {
+fn working(fixture: &Fixture, board: &mut StoredBoard) -> (TaskId, PathBuf) {
     let id = file(board, &card("work"));
     let path = scratch(fixture, board, &id);
     (id, path)
 }
 
-fn scratch(fixture: &Fixture, board: &mut SqliteBoard, id: &TaskId) -> PathBuf {
+fn scratch(fixture: &Fixture, board: &mut StoredBoard, id: &TaskId) -> PathBuf {
     let run = claim(board, id);
     let path = fixture.board().workspace_of(id).unwrap();
     std::fs::create_dir_all(&path).unwrap();
@@ -48,7 +48,7 @@ fn with_artifacts(artifacts: &[Value]) -> Completion {
 
 fn finish(
     fixture: &Fixture,
-    board: &mut SqliteBoard,
+    board: &mut StoredBoard,
     id: &TaskId,
     completion: &Completion,
 ) -> Result<Completed, Error> {
@@ -377,18 +377,7 @@ fn a_deleted_card_leaves_nothing_behind() {
 }
 
 fn task_rows(fixture: &Fixture) -> i64 {
-    let raw = hermes_store::Database::open(
-        &fixture.board().database,
-        &hermes_store::OpenOptions::default(),
-    )
-    .unwrap();
-    let count = |table: &str| -> i64 {
-        raw.connection()
-            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
-                row.get(0)
-            })
-            .unwrap()
-    };
+    let count = |table: &str| fixture.count(table);
     [
         "tasks",
         "task_events",

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_board::boards::{Board, BoardHome};
+use hermes_board::boards::{Board, BoardHome, ServerSettings};
 use hermes_board::completion::CompletionSetup;
 use hermes_board::dispatch::{LogRotation, WorkerProfile, WorkerSetup};
 use hermes_board::model::{Assignee, RunId, TaskId};
@@ -13,16 +13,28 @@ use hermes_board::store::{
     BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome, Completed,
     Completion, FailurePolicy, NewTask,
 };
-use hermes_board::{SqliteBoard, WorkspaceRules};
-use hermes_config::Environment;
+use hermes_board::{StoredBoard, WorkspaceRules};
+use hermes_config::settings::{Config, Sources};
+use hermes_config::{Environment, vars};
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::{EnvPolicy, KillTiming, Wake};
 
+/// Where a home says that its boards are on a server: the address and the password.
+pub(crate) const SERVER_FILE: &str = ".test-server";
+
 /// The boards of an installation at `root`.
 pub(crate) fn home_at(root: &Path) -> BoardHome {
-    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let mut env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    if let Ok(server) = std::fs::read_to_string(root.join(SERVER_FILE)) {
+        let (address, password) = server.split_once('\n').unwrap();
+        env = env
+            .with(&vars::HERMES_KANBAN_DATABASE_URL, address)
+            .with(&vars::PGPASSWORD, password);
+    }
     let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-    BoardHome::resolve(&env, &location)
+    let config = Config::load_read_only(&Sources::new(&env, root));
+    let servers = ServerSettings::resolve(&config, &env, &location);
+    BoardHome::resolve(&env, &location).on_servers(servers)
 }
 
 pub(crate) fn assignee(name: &str) -> Assignee {
@@ -37,7 +49,7 @@ pub(crate) fn card(title: &str) -> NewTask {
     }
 }
 
-pub(crate) fn file(board: &mut SqliteBoard, new: &NewTask) -> TaskId {
+pub(crate) fn file(board: &mut StoredBoard, new: &NewTask) -> TaskId {
     board.create(new).unwrap().task.id
 }
 
@@ -48,7 +60,7 @@ pub(crate) fn below(parents: &[&TaskId]) -> NewTask {
     }
 }
 
-pub(crate) fn try_claim(board: &mut SqliteBoard, id: &TaskId) -> ClaimOutcome {
+pub(crate) fn try_claim(board: &mut StoredBoard, id: &TaskId) -> ClaimOutcome {
     board
         .claim(&ClaimRequest {
             task: id.clone(),
@@ -60,7 +72,7 @@ pub(crate) fn try_claim(board: &mut SqliteBoard, id: &TaskId) -> ClaimOutcome {
         .unwrap()
 }
 
-pub(crate) fn claim(board: &mut SqliteBoard, id: &TaskId) -> RunId {
+pub(crate) fn claim(board: &mut StoredBoard, id: &TaskId) -> RunId {
     match try_claim(board, id) {
         ClaimOutcome::Claimed(claimed) => {
             let Claimed { run, .. } = *claimed;
@@ -70,7 +82,7 @@ pub(crate) fn claim(board: &mut SqliteBoard, id: &TaskId) -> RunId {
     }
 }
 
-pub(crate) fn complete(board: &mut SqliteBoard, id: &TaskId) -> Completed {
+pub(crate) fn complete(board: &mut StoredBoard, id: &TaskId) -> Completed {
     match board.complete(id, &Completion::default()).unwrap() {
         CompleteOutcome::Done(done) => *done,
         other @ CompleteOutcome::NeedsChecks(_) => panic!("{other:?}"),

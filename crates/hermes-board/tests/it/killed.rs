@@ -5,7 +5,7 @@ use hermes_board::boards::{BoardSlug, Listed};
 use hermes_board::files::{Retention, collect_garbage};
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::{BoardStore, ResolvedWorkspace};
-use hermes_board::{ListQuery, SqliteBoard};
+use hermes_board::{ListQuery, StoredBoard};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
 
@@ -105,7 +105,7 @@ fn a_killed_attach_leaves_no_half_attachment() {
 }
 
 /// What a crash left without a row is collected, what has one stays.
-fn no_unnamed_files_after_a_day(fixture: &Fixture, board: &mut SqliteBoard, id: &TaskId) {
+fn no_unnamed_files_after_a_day(fixture: &Fixture, board: &mut StoredBoard, id: &TaskId) {
     let directory = fixture.board().attachments_of(id).unwrap();
     let files = || -> Vec<std::path::PathBuf> {
         std::fs::read_dir(&directory)
@@ -134,7 +134,7 @@ fn a_killed_delete_leaves_no_half_board() {
             }
             // Whatever the pointer says, there is a board to work on.
             let active = fixture.home.select(None).unwrap();
-            drop(SqliteBoard::open(&active, &fixture.options()).unwrap());
+            drop(StoredBoard::open(&active, &fixture.options()).unwrap());
         },
     );
 }

@@ -2,14 +2,14 @@
 
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::{BoardStore, NewTask};
-use hermes_board::{Error, EventQuery, ListQuery, RunFilter, SortOrder, SqliteBoard};
+use hermes_board::{Error, EventQuery, ListQuery, RunFilter, SortOrder, StoredBoard};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use crate::{Fixture, below, card, claim, complete, file};
 
 /// Cards `b`, `a` and `c`, the last one running, and one that is archived.
-fn some(fixture: &Fixture, board: &mut SqliteBoard) -> [TaskId; 3] {
+fn some(fixture: &Fixture, board: &mut StoredBoard) -> [TaskId; 3] {
     let mut cards = [("b", 1, Some("t")), ("a", 5, None), ("c", 1, Some("t"))].map(
         |(title, priority, tenant)| NewTask {
             priority,
@@ -28,7 +28,7 @@ fn some(fixture: &Fixture, board: &mut SqliteBoard) -> [TaskId; 3] {
     ids
 }
 
-fn titles(board: &SqliteBoard, query: &ListQuery) -> String {
+fn titles(board: &StoredBoard, query: &ListQuery) -> String {
     let tasks = board.list(query).unwrap();
     tasks.iter().map(|task| task.title.as_str()).collect()
 }

@@ -6,6 +6,9 @@
     reason = "tests access files directly"
 )]
 
+/// Whether the boards of these tests are on a server.
+const ON_SERVER: bool = false;
+
 mod boards;
 mod check_round;
 mod checks;
@@ -14,6 +17,7 @@ mod dispatch;
 mod dispatch_failures;
 mod files;
 mod fixture;
+mod full_disk;
 mod killed;
 mod lifecycle;
 mod lists;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hermes_board::model::{Outcome, Status};
 use hermes_board::store::BoardStore;
-use hermes_board::{BoardOptions, CheckDepth, Error, EventQuery, ListQuery, SqliteBoard};
+use hermes_board::{BoardOptions, CheckDepth, Error, EventQuery, ListQuery, StoredBoard};
 use hermes_store::{Database, Integrity, OpenOptions, integrity_check};
 use pretty_assertions::assert_eq;
 
@@ -109,7 +109,7 @@ fn an_empty_file_is_a_fresh_board_and_missing_directories_are_made() {
     );
     let mut deep = fixture.board();
     deep.database = fixture.path("a/b/kanban.db");
-    drop(SqliteBoard::open(&deep, &fixture.options()).unwrap());
+    drop(StoredBoard::open(&deep, &fixture.options()).unwrap());
     assert_eq!(mode(&fixture.path("a/b")), 0o700);
 }
 
@@ -266,7 +266,7 @@ fn refused(fixture: &Fixture, check: CheckDepth) -> Error {
         check,
         ..fixture.options()
     };
-    SqliteBoard::open(&fixture.board(), &options).unwrap_err()
+    StoredBoard::open(&fixture.board(), &options).unwrap_err()
 }
 
 fn copies(fixture: &Fixture) -> Vec<String> {
@@ -355,7 +355,7 @@ fn damage_found_while_working_is_refused_and_copied() {
     }
     std::fs::write(&path, &damaged).unwrap();
     for _ in 0..3 {
-        let result = SqliteBoard::open(&fixture.board(), &fixture.options())
+        let result = StoredBoard::open(&fixture.board(), &fixture.options())
             .and_then(|board| board.list(&ListQuery::default()));
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{error}");
@@ -402,7 +402,7 @@ fn an_ordinary_user_is_told_about_a_directory_that_cannot_be_written() {
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
     let mut board = fixture.board();
     board.database = closed.join("kanban.db");
-    let error = SqliteBoard::open(&board, &fixture.options()).unwrap_err();
+    let error = StoredBoard::open(&board, &fixture.options()).unwrap_err();
     assert!(error.to_string().contains("permission denied"), "{error}");
     assert!(error.hint().is_some());
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -4,7 +4,7 @@ use hermes_board::model::{
     Approval, DiffSide, LineRange, OnApprove, RepoPath, Status, TaskId, WorkBase,
 };
 use hermes_board::store::{Applied, BoardStore, Completion, NewTask, ResolvedWorkspace};
-use hermes_board::{ContextOptions, Error, NewReviewComment, SqliteBoard, worker_context};
+use hermes_board::{ContextOptions, Error, NewReviewComment, StoredBoard, worker_context};
 use pretty_assertions::assert_eq;
 
 use crate::Fixture;
@@ -25,7 +25,7 @@ fn comment(line: u32, body: &str) -> NewReviewComment {
     }
 }
 
-fn blocked(board: &mut SqliteBoard) -> TaskId {
+fn blocked(board: &mut StoredBoard) -> TaskId {
     let id = file(board, &card("x"));
     claim(board, &id);
     board

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use hermes_board::boards::{Board, BoardHome, BoardSlug};
 use hermes_board::model::{Status, Task, TaskId, WorkerExit};
 use hermes_board::store::{AttemptEnd, BoardStore, FailurePolicy};
-use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, SqliteBoard};
+use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, StoredBoard};
 
-use crate::fixture::home_at;
+use hermes_testkit::{PgDatabase, Postgres};
+
+use crate::fixture::{SERVER_FILE, home_at};
 
 /// Time that stands still until it is moved.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Fixture {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) ids: Arc<CountingIds>,
     pub(crate) home: BoardHome,
+    /// The database of its boards, where those are on a server.
+    pub(crate) database: Option<PgDatabase>,
 }
 
 pub(crate) const START: i64 = 1_700_000_000;
@@ -44,8 +48,10 @@ pub(crate) const START: i64 = 1_700_000_000;
 impl Fixture {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
+        let database = server_of(dir.path());
         let home = home_at(dir.path());
         Self {
+            database,
             dir,
             clock: Arc::new(TestClock(AtomicI64::new(START))),
             ids: Arc::new(CountingIds::default()),
@@ -69,20 +75,45 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn open(&self) -> SqliteBoard {
-        SqliteBoard::open(&self.board(), &self.options()).unwrap()
+    pub(crate) fn open(&self) -> StoredBoard {
+        StoredBoard::open(&self.board(), &self.options()).unwrap()
     }
 
     /// Changes the database as another program might.
     pub(crate) fn run_sql(&self, sql: &str) {
+        if let Some(database) = &self.database {
+            database.sql(&format!("SET search_path TO hermes_default; {sql}"));
+            return;
+        }
         let options = hermes_store::OpenOptions::default();
         let raw = hermes_store::Database::open(&self.board().database, &options).unwrap();
         raw.connection().execute_batch(sql).unwrap();
     }
 
+    /// Rows of a table.
+    pub(crate) fn count(&self, table: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {table}");
+        if let Some(database) = &self.database {
+            let sql = format!("SET search_path TO hermes_default; {sql}");
+            return database.sql(&sql).parse().unwrap();
+        }
+        let options = hermes_store::OpenOptions::default();
+        let raw = hermes_store::Database::open(&self.board().database, &options).unwrap();
+        let counted = raw.connection().query_row(&sql, [], |row| row.get(0));
+        counted.unwrap()
+    }
+
     pub(crate) fn pass(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds, Ordering::SeqCst);
     }
+}
+
+/// The database of the boards of a home, which says so; `None` where tests are about files.
+pub(crate) fn server_of(root: &Path) -> Option<PgDatabase> {
+    let database = crate::ON_SERVER.then(|| Postgres::shared().database())?;
+    let server = format!("{}\n{}", database.url(), database.password());
+    std::fs::write(root.join(SERVER_FILE), server).unwrap();
+    Some(database)
 }
 
 /// The other process, in a role of `process/main.rs` on the home of a fixture.
@@ -98,16 +129,16 @@ pub(crate) fn exited(exit: WorkerExit, policy: FailurePolicy) -> AttemptEnd {
     AttemptEnd::Exited { exit, policy }
 }
 
-pub(crate) fn task(board: &SqliteBoard, id: &TaskId) -> Task {
+pub(crate) fn task(board: &StoredBoard, id: &TaskId) -> Task {
     board.task(id).unwrap().unwrap()
 }
 
-pub(crate) fn status(board: &SqliteBoard, id: &TaskId) -> Status {
+pub(crate) fn status(board: &StoredBoard, id: &TaskId) -> Status {
     task(board, id).status()
 }
 
 /// Kinds and payloads of the events of a card.
-pub(crate) fn events(board: &SqliteBoard, id: &TaskId) -> Vec<String> {
+pub(crate) fn events(board: &StoredBoard, id: &TaskId) -> Vec<String> {
     let query = EventQuery {
         task: Some(id.clone()),
         ..EventQuery::default()
@@ -123,7 +154,7 @@ pub(crate) fn events(board: &SqliteBoard, id: &TaskId) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn kinds(board: &SqliteBoard, id: &TaskId) -> Vec<String> {
+pub(crate) fn kinds(board: &StoredBoard, id: &TaskId) -> Vec<String> {
     events(board, id)
         .into_iter()
         .map(|event| event.split(' ').next().unwrap().to_owned())

@@ -6,13 +6,13 @@ use hermes_board::diagnostics::{
 use hermes_board::model::{Obstacle, Status, TaskId, Termination, WorkerExit};
 use hermes_board::plan::{Facts, Limits, Plan, plan};
 use hermes_board::store::{BlockRequest, BoardStore, Completion, FailurePolicy, NewTask, StartIn};
-use hermes_board::{ContextOptions, SqliteBoard, worker_context};
+use hermes_board::{ContextOptions, StoredBoard, worker_context};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use crate::{Fixture, below, card, claim, complete, exited, file};
 
-fn context(board: &SqliteBoard, id: &TaskId) -> String {
+fn context(board: &StoredBoard, id: &TaskId) -> String {
     let options = ContextOptions {
         zone: jiff::tz::TimeZone::UTC,
         ..ContextOptions::default()
@@ -187,7 +187,7 @@ fn facts() -> Facts {
 }
 
 /// What a dispatcher would do that may start one worker per profile.
-fn planned(board: &SqliteBoard) -> Plan {
+fn planned(board: &StoredBoard) -> Plan {
     let facts = facts();
     let limits = Limits {
         max_in_progress_per_profile: Some(1),
@@ -197,7 +197,7 @@ fn planned(board: &SqliteBoard) -> Plan {
 }
 
 fn found(
-    board: &SqliteBoard,
+    board: &StoredBoard,
     id: &TaskId,
     thresholds: &Thresholds,
 ) -> Vec<(DiagnosticKind, Severity)> {
@@ -209,7 +209,7 @@ fn found(
         .collect()
 }
 
-fn crash(board: &mut SqliteBoard, id: &TaskId, exit: WorkerExit) {
+fn crash(board: &mut StoredBoard, id: &TaskId, exit: WorkerExit) {
     let run = claim(board, id);
     let _applied = board.record_spawned(id, run, 5, None).unwrap();
     let snapshot = board.snapshot(9).unwrap();

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_board::boards::{BoardHome, lock_dispatcher};
+use hermes_board::boards::lock_dispatcher;
 use hermes_board::dispatch::{BoardTick, TickOutcome};
 use hermes_board::{DispatchFlags, KanbanSettings};
 use hermes_config::settings::Problem;
 use hermes_fs::FileLock;
-use hermes_runtime::{Context, kanban_settings};
+use hermes_runtime::{Context, board_home, kanban_settings};
 
 use crate::dispatch_loop::{DispatchLoop, DispatchObserver, Steering, described_limits};
 use crate::reports::Reports;
@@ -46,7 +46,7 @@ impl HostedService for BoardDispatcher {
                 host.wake().wait(Duration::from_mins(10));
                 continue;
             }
-            let home = BoardHome::resolve(&context.env, &context.location);
+            let home = board_home(&context);
             match lock_dispatcher(&home) {
                 Ok(Some(lock)) => self.dispatch(host, &context, Some(lock))?,
                 Ok(None) => {

@@ -13,11 +13,11 @@ use std::time::Duration;
 use hermes_board::boards::{Board, BoardHome, Listed, lock_notifier};
 use hermes_board::model::{Follower, TaskId};
 use hermes_board::store::Applied;
-use hermes_board::{ChatAddress, Error, SqliteBoard, Unseen};
+use hermes_board::{ChatAddress, Error, StoredBoard, Unseen};
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
 use hermes_proc::{FileWatch, WaitEnd};
-use hermes_runtime::{Context, kanban_settings};
+use hermes_runtime::{Context, board_home, kanban_settings};
 
 use crate::notice::notice;
 use crate::reports::Reports;
@@ -57,7 +57,7 @@ impl HostedService for BoardNotifier {
                 host.wake().wait(Duration::from_mins(10));
                 continue;
             }
-            let home = BoardHome::resolve(&context.env, &context.location);
+            let home = board_home(&context);
             match lock_notifier(&home) {
                 Ok(Some(_lock)) => self.serve(host, &home)?,
                 Ok(None) => {
@@ -116,7 +116,7 @@ impl BoardNotifier {
         let mut all_told = true;
         for info in boards {
             let board = home.board(&info.slug);
-            if !board.database.exists() {
+            if !board.has_database() {
                 continue;
             }
             let what = format!("followers of board {}", board.slug);
@@ -135,7 +135,7 @@ impl BoardNotifier {
 /// Tells the followers of one board. One that cannot be told does not keep the others from it.
 fn tell_board(context: &Context, board: &Board) -> hermes_board::Result<()> {
     let options = kanban_settings(context).board_options(&context.env);
-    let mut store = SqliteBoard::open(board, &options)?;
+    let mut store = StoredBoard::open(board, &options)?;
     let mut outcome = Ok(());
     for unseen in store.unseen()? {
         let told = tell_one(context, board, &mut store, &unseen);
@@ -147,7 +147,7 @@ fn tell_board(context: &Context, board: &Board) -> hermes_board::Result<()> {
 fn tell_one(
     context: &Context,
     board: &Board,
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     unseen: &Unseen,
 ) -> hermes_board::Result<()> {
     let subscription = &unseen.subscription;
@@ -187,7 +187,7 @@ fn tell_one(
 }
 
 fn comment(
-    store: &mut SqliteBoard,
+    store: &mut StoredBoard,
     unseen: &Unseen,
     card: &TaskId,
     notices: &[(i64, String)],
@@ -197,7 +197,7 @@ fn comment(
 }
 
 /// Ends a subscription that nobody can ever be told by.
-fn give_up_on(store: &mut SqliteBoard, unseen: &Unseen, why: &Error) -> hermes_board::Result<()> {
+fn give_up_on(store: &mut StoredBoard, unseen: &Unseen, why: &Error) -> hermes_board::Result<()> {
     let one = &unseen.subscription;
     tracing::warn!(
         card = one.task_id.as_str(),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use hermes_board::DispatchFlags;
-use hermes_board::boards::BoardHome;
 use hermes_home::ProfileName;
 use hermes_tools::BoardAccess;
 
@@ -16,7 +15,7 @@ use crate::worker_setup::worker_setup;
 /// The board as tools of this conversation use it. Opens nothing.
 pub(super) fn access(context: &Context, remote: Option<&Arc<RemoteLease>>) -> BoardAccess {
     let settings = dispatch_settings(context, &DispatchFlags::default());
-    let home = BoardHome::resolve(&context.env, &context.location);
+    let home = crate::board_settings::board_home(context);
     let workers = worker_setup(context, &home, &settings);
     let mut access = BoardAccess::resolve(
         &context.env,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hermes_agent::triage::{Triage, decompose};
 use hermes_board::boards::{Board, BoardHome, BoardSlug, Listed};
 use hermes_board::model::TaskId;
-use hermes_board::{KanbanSettings, SqliteBoard};
+use hermes_board::{KanbanSettings, StoredBoard};
 use hermes_proc::Wake;
 use hermes_providers::{AuxiliaryModels, ModelOverrides};
 
@@ -159,12 +159,12 @@ impl AutoDecomposer {
         for info in boards.home.list(Listed::Active).unwrap_or_default() {
             let board = boards.home.board(&info.slug);
             let is_other = boards.only.is_some_and(|only| *only != info.slug);
-            if is_other || !board.database.exists() {
+            if is_other || !board.has_database() {
                 continue;
             }
             // A board that cannot be used is reported by the dispatcher.
             let Ok(undecided) =
-                SqliteBoard::open(&board, &options).and_then(|store| store.undecided(&profiles))
+                StoredBoard::open(&board, &options).and_then(|store| store.undecided(&profiles))
             else {
                 continue;
             };
@@ -198,7 +198,7 @@ impl AutoDecomposer {
             let split = |board: &Board, id: &TaskId| -> Result<(), String> {
                 let roster = roster(&context).map_err(|error| error.to_string())?;
                 let mut store =
-                    SqliteBoard::open(board, &options).map_err(|error| error.to_string())?;
+                    StoredBoard::open(board, &options).map_err(|error| error.to_string())?;
                 let mut triage = Triage {
                     store: &mut store,
                     auxiliary: &side,

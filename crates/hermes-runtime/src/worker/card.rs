@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::DispatchFlags;
-use hermes_board::boards::{Board, BoardHome};
+use hermes_board::boards::Board;
 use hermes_board::dispatch::write_exit_record;
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
-use hermes_board::{BoardOptions, SqliteBoard, WorkerVariables};
+use hermes_board::{BoardOptions, StoredBoard, WorkerVariables};
 use hermes_config::vars;
 use hermes_proc::Wake;
 use hermes_tools::{ImageReference, has_image_ending, images_in};
@@ -53,7 +53,7 @@ impl Worker {
         let Some(card) = WorkerVariables::read(&context.env) else {
             return Ok(None);
         };
-        let home = BoardHome::resolve(&context.env, &context.location);
+        let home = crate::board_settings::board_home(context);
         let settings = dispatch_settings(context, &DispatchFlags::default());
         Ok(Some(Self {
             card,
@@ -109,7 +109,7 @@ impl Worker {
 
     /// Images that the text of the card refers to, then those that are attached to it.
     pub(crate) fn images(&self, user_home: &Path) -> Vec<ImageReference> {
-        let read = SqliteBoard::open(&self.board, &self.options).and_then(|store| {
+        let read = StoredBoard::open(&self.board, &self.options).and_then(|store| {
             let task = store.task(&self.card.task)?;
             Ok((task, store.attachments(&self.card.task)?))
         });
@@ -137,7 +137,7 @@ impl Worker {
 
     /// The card, while it is running and this attempt is the current one.
     pub(crate) fn open_card(&self) -> Option<Task> {
-        let card = SqliteBoard::open(&self.board, &self.options)
+        let card = StoredBoard::open(&self.board, &self.options)
             .and_then(|store| store.task(&self.card.task));
         match card {
             Ok(card) => card.filter(|card| {
@@ -154,7 +154,7 @@ impl Worker {
     /// Blocks the card, for a person to look at.
     pub(crate) fn block(&self, reason: String) {
         hermes_telemetry::best_effort("block the card", || {
-            let mut store = SqliteBoard::open(&self.board, &self.options)?;
+            let mut store = StoredBoard::open(&self.board, &self.options)?;
             store
                 .block(&BlockRequest {
                     task: self.card.task.clone(),
@@ -184,7 +184,7 @@ impl Worker {
     }
 
     fn record_exhausted_budget(&self, run: RunId, result: &TurnResult) -> hermes_board::Result<()> {
-        let mut store = SqliteBoard::open(&self.board, &self.options)?;
+        let mut store = StoredBoard::open(&self.board, &self.options)?;
         let used = i64::try_from(result.api_calls).unwrap_or(i64::MAX);
         let most = i64::from(result.max_iterations);
         store

@@ -12,7 +12,7 @@ use hermes_agent::StopCheck;
 use hermes_board::boards::Board;
 use hermes_board::model::{Outcome, RunId, TaskId};
 use hermes_board::store::{Applied, BoardStore};
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::{BoardOptions, StoredBoard};
 use hermes_proc::Wake;
 use serde_json::Value;
 
@@ -190,13 +190,13 @@ impl Watcher {
 
     fn check(
         &self,
-        store: &mut Option<SqliteBoard>,
+        store: &mut Option<StoredBoard>,
         is_due: bool,
     ) -> hermes_board::Result<AttemptState> {
         let Attempt { task, run, .. } = &self.attempt;
         let store = match store {
             Some(store) => store,
-            None => store.insert(SqliteBoard::open(
+            None => store.insert(StoredBoard::open(
                 &self.attempt.board,
                 &self.attempt.options,
             )?),

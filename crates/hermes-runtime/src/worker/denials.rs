@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hermes_board::boards::Board;
 use hermes_board::model::{RunId, TaskId};
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::{BoardOptions, StoredBoard};
 
 use super::Worker;
 use crate::context::Context;
@@ -40,7 +40,7 @@ impl DenialLog {
         self.person.notify(&format!("Denied ({reason}): {command}"));
         let Some(run) = self.run else { return };
         hermes_telemetry::best_effort("note a denied command on the card", || {
-            let mut store = SqliteBoard::open(&self.board, &self.options)?;
+            let mut store = StoredBoard::open(&self.board, &self.options)?;
             store
                 .note_denied(&self.task, run, command, reason)
                 .map(drop)

@@ -7,7 +7,7 @@ use hermes_agent::{TurnEvent, TurnInput, TurnOutcome};
 use hermes_board::boards::BoardHome;
 use hermes_board::model::{RunId, Status, TaskId};
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::{BoardOptions, StoredBoard};
 use hermes_runtime::Nobody;
 use pretty_assertions::assert_eq;
 
@@ -21,7 +21,7 @@ const FORGETFUL: &str = "turns:
 ";
 
 struct Card {
-    store: SqliteBoard,
+    store: StoredBoard,
     task: TaskId,
     run: RunId,
 }
@@ -32,7 +32,7 @@ fn claimed_card(world: &mut World) -> Card {
     context.ensure_home().unwrap();
     let board = BoardHome::resolve(&context.env, &context.location);
     let board = board.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut store = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
     let task = store.create(&NewTask::titled("work")).unwrap().task.id;
     let claim = ClaimRequest {
         task: task.clone(),

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_board::boards::BoardHome;
+use hermes_board::boards::{BoardHome, ServerSettings};
 use hermes_board::completion::CheckBackend;
 use hermes_board::dispatch::WorkerSetup;
 use hermes_board::model::TaskId;
 use hermes_board::{
     BoardOptions, Caller, CallerFacts, ChatAddress, ContextOptions, KanbanSettings,
-    NewSubscription, SqliteBoard, WorkerVariables,
+    NewSubscription, StoredBoard, WorkerVariables,
 };
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
@@ -59,7 +59,8 @@ impl BoardAccess {
         settings: &KanbanSettings,
         workers: WorkerSetup,
     ) -> Self {
-        let home = BoardHome::resolve(env, location);
+        let servers = ServerSettings::resolve(config, env, location);
+        let home = BoardHome::resolve(env, location).on_servers(servers);
         let text = |var: &vars::Var| env.text(var).map(str::to_owned);
         let follower = config
             .flag("kanban.auto_subscribe_on_create")
@@ -105,7 +106,7 @@ impl BoardAccess {
     }
 
     /// Who calls a tool, as the board has it on record.
-    pub(super) fn caller(&self, store: &SqliteBoard) -> hermes_board::Result<Caller> {
+    pub(super) fn caller(&self, store: &StoredBoard) -> hermes_board::Result<Caller> {
         Caller::find(&self.caller, Some(store))
     }
 }

@@ -1,7 +1,7 @@
 //! `kanban_comment` and `kanban_heartbeat`: a comment on any card, and a sign that long work on the own
 //! one goes on.
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::model::TaskId;
 use hermes_board::store::{Applied, BoardStore};
 use serde_json::json;
@@ -49,7 +49,7 @@ fn answer_review(
     call: &BoardCall<'_>,
     id: &TaskId,
     body: &str,
-    mut store: SqliteBoard,
+    mut store: StoredBoard,
 ) -> BoardAnswer {
     let number = call.args["review_comment"].as_u64();
     let number = number.and_then(|number| u32::try_from(number).ok());

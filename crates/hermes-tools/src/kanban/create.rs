@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_board::model::{Assignee, SkillList, Task, TaskId, WorkspaceKind};
 use hermes_board::store::{BoardStore, NewTask, ProjectLink, StartIn};
-use hermes_board::{NewSubscription, SqliteBoard, find_project};
+use hermes_board::{NewSubscription, StoredBoard, find_project};
 use serde_json::{Value, json};
 
 use super::access::BoardAccess;
@@ -94,7 +94,7 @@ pub(super) fn create(call: &BoardCall<'_>) -> BoardAnswer {
 }
 
 /// Subscribes the chat; a failure does not undo the card.
-fn follow(store: &mut SqliteBoard, task: &Task, follower: &NewSubscription) -> bool {
+fn follow(store: &mut StoredBoard, task: &Task, follower: &NewSubscription) -> bool {
     let followed = store.subscribe(&task.id, follower);
     if let Err(error) = &followed {
         tracing::warn!(%error, card = task.id.as_str(), "could not subscribe to the new card");
@@ -102,7 +102,7 @@ fn follow(store: &mut SqliteBoard, task: &Task, follower: &NewSubscription) -> b
     followed.is_ok()
 }
 
-fn new_card(call: &BoardCall<'_>, store: &SqliteBoard) -> Result<NewTask, BoardRefusal> {
+fn new_card(call: &BoardCall<'_>, store: &StoredBoard) -> Result<NewTask, BoardRefusal> {
     let args = call.args;
     let access = call.access;
     let text = |name: &str| text(args, name);
@@ -166,7 +166,7 @@ struct NewWorkspace {
 fn workspace(
     access: &BoardAccess,
     args: &Value,
-    store: &SqliteBoard,
+    store: &StoredBoard,
 ) -> Result<NewWorkspace, BoardRefusal> {
     let named = args["project"].as_str();
     let project = named.and_then(|name| find_project(&access.profile_home, name));
@@ -196,7 +196,7 @@ fn workspace(
 
 fn inherited(
     access: &BoardAccess,
-    store: &SqliteBoard,
+    store: &StoredBoard,
     project: Option<ProjectLink>,
 ) -> Result<NewWorkspace, BoardRefusal> {
     let mut workspace = NewWorkspace {
@@ -228,7 +228,7 @@ fn inherited(
 /// A directory in the worker's container as this machine knows it; `None` for any other.
 fn on_host(
     access: &BoardAccess,
-    store: &SqliteBoard,
+    store: &StoredBoard,
     path: &Path,
 ) -> Result<Option<PathBuf>, BoardRefusal> {
     let (Some(seen), Some(worker)) = (&access.context.workspace, access.worker()) else {
@@ -243,7 +243,7 @@ fn on_host(
     Ok(own.map(|own| Path::new(&own).join(below)))
 }
 
-fn absolute(access: &BoardAccess, store: &SqliteBoard, path: &str) -> Result<String, BoardRefusal> {
+fn absolute(access: &BoardAccess, store: &StoredBoard, path: &str) -> Result<String, BoardRefusal> {
     let path = access.home.expand(Path::new(path));
     if !path.is_absolute() {
         return Err(format!("workspace_path must be absolute, not '{}'.", path.display()).into());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{Error, SqliteBoard};
+use hermes_board::{Error, StoredBoard};
 use hermes_secret::{Redactor, Sink};
 use serde_json::{Value, json};
 
@@ -50,9 +50,9 @@ impl BoardCall<'_> {
     }
 
     /// Opens the board that the call is about.
-    pub(super) fn open(&self) -> Result<SqliteBoard, BoardRefusal> {
+    pub(super) fn open(&self) -> Result<StoredBoard, BoardRefusal> {
         let board = self.access.home.select(self.args["board"].as_str())?;
-        Ok(SqliteBoard::open(&board, &self.access.options)?)
+        Ok(StoredBoard::open(&board, &self.access.options)?)
     }
 
     /// The card named in a required argument.
@@ -86,10 +86,10 @@ pub(super) struct OwnTask {
     pub(super) id: TaskId,
     /// The attempt of the worker that calls.
     pub(super) run: Option<RunId>,
-    pub(super) store: SqliteBoard,
+    pub(super) store: StoredBoard,
 }
 
-pub(super) fn existing(store: &SqliteBoard, id: &TaskId) -> Result<Task, BoardRefusal> {
+pub(super) fn existing(store: &StoredBoard, id: &TaskId) -> Result<Task, BoardRefusal> {
     let found = store.task(id)?;
     Ok(found.ok_or_else(|| format!("no such card: '{id}'"))?)
 }

@@ -7,7 +7,7 @@ use hermes_board::dispatch::{LogRotation, WORKER_TIMING, WorkerProfile, WorkerSe
 use hermes_board::model::{RunId, Task, TaskId, Termination};
 use hermes_board::store::{Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
 use hermes_board::{
-    BoardOptions, CallerFacts, ContextOptions, SqliteBoard, WorkerVariables, WorkspaceRules,
+    BoardOptions, CallerFacts, ContextOptions, StoredBoard, WorkerVariables, WorkspaceRules,
 };
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
@@ -38,9 +38,9 @@ impl BoardStage {
         BoardHome::resolve(&env, &location)
     }
 
-    pub(crate) fn store(&self) -> SqliteBoard {
+    pub(crate) fn store(&self) -> StoredBoard {
         let board = self.home().board(&BoardSlug::default_board());
-        SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
+        StoredBoard::open(&board, &BoardOptions::default()).unwrap()
     }
 
     /// Files a card.

@@ -45,7 +45,7 @@ mod why;
 mod worker;
 mod workspaces;
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
@@ -124,9 +124,9 @@ impl Desk {
     }
 
     /// The default board, opened by this process.
-    fn store(&self) -> SqliteBoard {
+    fn store(&self) -> StoredBoard {
         let board = Board::below(&self.home.root(), &BoardSlug::default_board());
-        SqliteBoard::open(&board, &hermes_board::BoardOptions::default()).unwrap()
+        StoredBoard::open(&board, &hermes_board::BoardOptions::default()).unwrap()
     }
 
     /// Puts a card into the hands of a worker that does not exist; gives the attempt.

@@ -200,6 +200,13 @@ fn environment(
             turns.and_then(|turns| text(&turns.to_string())),
         ),
     ];
+    // Its profile may be configured for no server, or another one.
+    if let Some(server) = &board.server {
+        let address = server.address().map(OsString::from);
+        variables.push((&vars::HERMES_KANBAN_DATABASE_URL, address));
+        let password = server.password().map(|password| password.expose().into());
+        variables.extend(password.map(|password| (&vars::PGPASSWORD, Some(password))));
+    }
     // A card that says nothing leaves it to the settings of its worker.
     let sandbox = task.sandbox.as_deref().and_then(text);
     variables.extend(sandbox.map(|word| (&vars::HERMES_TERMINAL_SANDBOX, Some(word))));

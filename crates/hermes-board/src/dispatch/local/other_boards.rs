@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_fs::{FileLock, LockOptions};
 
 use crate::boards::{Board, BoardHome, Listed};
-use crate::{BoardOptions, Result, SqliteBoard};
+use crate::{BoardOptions, Result, StoredBoard};
 
 /// How long a dispatcher waits for the one that is starting workers on another board.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,10 +47,10 @@ pub(super) fn running_elsewhere(own: &Board, home: &BoardHome) -> BTreeMap<Strin
     });
     for info in boards {
         let board = home.board(&info.slug);
-        if board.database == own.database || !board.database.exists() {
+        if board.database == own.database || !board.has_database() {
             continue;
         }
-        let counted = SqliteBoard::open(&board, &BoardOptions::default())
+        let counted = StoredBoard::open(&board, &BoardOptions::default())
             .and_then(|store| store.running_by_assignee());
         match counted {
             Ok(counted) => {

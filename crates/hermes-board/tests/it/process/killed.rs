@@ -7,19 +7,19 @@ use hermes_board::completion::complete_card;
 use hermes_board::files::{NewFile, attach_bytes};
 use hermes_board::model::{Object, TaskId};
 use hermes_board::store::{BoardStore, Completion};
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_board::{BoardOptions, ListQuery, StoredBoard};
 use hermes_fs::fault::arm;
 use serde_json::json;
 
 use crate::check_round::{begin_as, checked_card, evidence, finish};
 use crate::fixture::{below, card, claim, file, home_at};
 
-fn board_at(root: &Path) -> SqliteBoard {
+fn board_at(root: &Path) -> StoredBoard {
     let board = home_at(root).select(None).unwrap();
-    SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
+    StoredBoard::open(&board, &BoardOptions::default()).unwrap()
 }
 
-fn first(board: &SqliteBoard) -> TaskId {
+fn first(board: &StoredBoard) -> TaskId {
     board.list(&ListQuery::default()).unwrap().remove(0).id
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn check(root: &Path, die_at: u64) {
 pub(crate) fn open(root: &Path, die_at: u64) {
     let board = home_at(root).select(None).unwrap();
     arm(die_at);
-    drop(SqliteBoard::open(&board, &BoardOptions::default()).unwrap());
+    drop(StoredBoard::open(&board, &BoardOptions::default()).unwrap());
 }
 
 pub(crate) fn complete(root: &Path, die_at: u64) {

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_board::{BoardOptions, ListQuery, StoredBoard};
 
-use crate::fixture::{card, file};
+use crate::fixture::{card, file, home_at};
 
-fn open_at(root: &Path) -> SqliteBoard {
-    let board = Board::below(root, &BoardSlug::default_board());
-    SqliteBoard::open(&board, &BoardOptions::default()).unwrap()
+fn open_at(root: &Path) -> StoredBoard {
+    let board = home_at(root).select(None).unwrap();
+    StoredBoard::open(&board, &BoardOptions::default()).unwrap()
 }
 
 pub(crate) fn create_with_one_key(root: &Path) {

@@ -7,7 +7,7 @@ use hermes_board::completion::complete;
 use hermes_board::dispatch::{Dispatcher, Step, Tick};
 use hermes_board::plan::Limits;
 use hermes_board::store::Completion;
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard, own_lock};
+use hermes_board::{BoardOptions, ListQuery, StoredBoard, own_lock};
 use hermes_proc::Wake;
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -20,7 +20,7 @@ const LONG: Duration = Duration::from_mins(5);
 pub(crate) fn complete_only_card(root: &Path) {
     let home = home_at(root);
     let board = home.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut store = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
     let id = store.list(&ListQuery::default()).unwrap().remove(0).id;
     let interrupt = Wake::new().unwrap();
     let workers = worker_setup(root);
@@ -32,7 +32,7 @@ pub(crate) fn complete_only_card(root: &Path) {
 pub(crate) fn dispatch_and_die(root: &Path, steps: u64) {
     let home = home_at(root);
     let board = home.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut store = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
     let mut tick = Tick::new(Limits::default(), own_lock());
     let mut host = dispatcher.host(&board);
@@ -48,7 +48,7 @@ pub(crate) fn dispatch_and_die(root: &Path, steps: u64) {
 pub(crate) fn dispatch_and_stay(root: &Path) {
     let home = home_at(root);
     let board = home.select(None).unwrap();
-    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut store = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
     let report = dispatcher.tick(&mut store).unwrap();
     assert_eq!(report.spawned.len(), 1);

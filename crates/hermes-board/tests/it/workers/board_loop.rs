@@ -7,7 +7,7 @@ use hermes_board::dispatch::{BoardLoop, TickOutcome};
 use hermes_board::model::TaskId;
 use hermes_board::plan::Report;
 use hermes_board::store::NewTask;
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::{BoardOptions, StoredBoard};
 use pretty_assertions::assert_eq;
 
 use super::{Yard, started};
@@ -18,14 +18,14 @@ fn rounds(yard: &Yard) -> BoardLoop {
     BoardLoop::new(dispatcher, yard.fixture.options())
 }
 
-fn board(yard: &Yard, name: &str) -> SqliteBoard {
+fn board(yard: &Yard, name: &str) -> StoredBoard {
     let slug = BoardSlug::parse(name).unwrap();
     let home = &yard.fixture.home;
     home.create(&slug, &MetadataChange::default(), 1).unwrap();
-    SqliteBoard::open(&home.board(&slug), &BoardOptions::default()).unwrap()
+    StoredBoard::open(&home.board(&slug), &BoardOptions::default()).unwrap()
 }
 
-fn card(store: &mut SqliteBoard) -> TaskId {
+fn card(store: &mut StoredBoard) -> TaskId {
     let new = NewTask {
         assignee: Some(assignee("alpha")),
         ..NewTask::titled("card")
@@ -49,8 +49,10 @@ fn reports(rounds: &mut BoardLoop, now: Instant) -> Vec<(String, Option<Report>)
 fn every_active_board_is_ticked_in_order() {
     let yard = Yard::new();
     let mut rounds = rounds(&yard);
-    assert_eq!(reports(&mut rounds, Instant::now()), []);
-    assert!(!yard.fixture.path("kanban.db").exists());
+    if !crate::ON_SERVER {
+        assert_eq!(reports(&mut rounds, Instant::now()), []);
+        assert!(!yard.fixture.path("kanban.db").exists());
+    }
     let mut second = board(&yard, "second");
     let there = card(&mut second);
     let mut first = yard.open();
@@ -76,6 +78,10 @@ fn every_active_board_is_ticked_in_order() {
 
 #[test]
 fn a_damaged_board_is_reported_once_and_skipped() {
+    if crate::ON_SERVER {
+        // There is no file to damage; what is wrong with servers has tests of its own.
+        return;
+    }
     let yard = Yard::new();
     let mut rounds = rounds(&yard);
     let mut good = board(&yard, "good");

@@ -1,6 +1,6 @@
 //! Limits on cards in progress: for all of them, and for each profile.
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::model::TaskId;
 use hermes_board::plan::Report;
 use hermes_board::store::NewTask;
@@ -16,7 +16,7 @@ fn yard(yaml: &str) -> Yard {
 }
 
 /// So many cards for a profile.
-fn cards(yard: &Yard, store: &mut SqliteBoard, profile: &str, count: usize) -> Vec<TaskId> {
+fn cards(yard: &Yard, store: &mut StoredBoard, profile: &str, count: usize) -> Vec<TaskId> {
     let new = || NewTask {
         assignee: Some(assignee(profile)),
         ..NewTask::titled(profile)
@@ -140,12 +140,8 @@ fn reviews_count_and_get_the_review_skill() {
     let mut yard = yard("kanban: {max_in_progress: 1}");
     let mut store = yard.open();
     let reviewed = cards(&yard, &mut store, "alpha", 2);
-    let database = hermes_store::rusqlite::Connection::open(yard.fixture.path("kanban.db"));
     // Another program puts cards there.
-    let changed = database
-        .unwrap()
-        .execute("UPDATE tasks SET status = 'review'", []);
-    assert_eq!(changed.unwrap(), 2);
+    yard.fixture.run_sql("UPDATE tasks SET status = 'review'");
     let report = yard.tick(&mut store);
     assert_eq!(started(&report), [reviewed[0].as_str()]);
     assert_eq!(report.skipped_capped[0].task_id, reviewed[1]);
@@ -176,11 +172,11 @@ fn a_full_board_still_reports_each_reason() {
 }
 
 /// A second board of the same home.
-fn other_board(yard: &Yard) -> SqliteBoard {
+fn other_board(yard: &Yard) -> StoredBoard {
     let slug = hermes_board::boards::BoardSlug::parse("site").unwrap();
     let board = yard.fixture.home.board(&slug);
     std::fs::create_dir_all(board.database.parent().unwrap()).unwrap();
-    SqliteBoard::open(&board, &hermes_board::BoardOptions::default()).unwrap()
+    StoredBoard::open(&board, &hermes_board::BoardOptions::default()).unwrap()
 }
 
 #[test]
@@ -219,7 +215,7 @@ fn dispatchers_of_several_boards_together_keep_to_the_limit_of_a_home() {
             let board = yard.fixture.home.board(&slug);
             std::fs::create_dir_all(board.database.parent().unwrap()).unwrap();
             let options = hermes_board::BoardOptions::default();
-            let mut store = SqliteBoard::open(&board, &options).unwrap();
+            let mut store = StoredBoard::open(&board, &options).unwrap();
             cards(&yard, &mut store, "alpha", 3);
             board
         })
@@ -231,7 +227,7 @@ fn dispatchers_of_several_boards_together_keep_to_the_limit_of_a_home() {
                 let mut dispatcher = yard.another_dispatcher();
                 scope.spawn(move || {
                     let options = hermes_board::BoardOptions::default();
-                    let mut store = SqliteBoard::open(board, &options).unwrap();
+                    let mut store = StoredBoard::open(board, &options).unwrap();
                     let report = dispatcher.tick(&mut store).unwrap();
                     assert!(!report.skipped_locked);
                     report.spawned.len()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::completion::{CompletionOutcome, complete};
 use hermes_board::model::{CheckMark, Object, Outcome, Status, TaskId};
 use hermes_board::store::{Completion, NewTask, Release};
@@ -21,7 +21,7 @@ fn with_checks(checks: &[&str]) -> NewTask {
     }
 }
 
-fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) -> CompletionOutcome {
+fn finish(yard: &Yard, store: &mut StoredBoard, id: &TaskId, limit: Duration) -> CompletionOutcome {
     let board = yard.fixture.board();
     let interrupt = Wake::new().unwrap();
     let setup = completion_setup(
@@ -183,7 +183,7 @@ fn deliverables_are_copied_only_after_the_checks_passed() {
     let board = yard.fixture.board();
     let mut metadata = Object::new();
     metadata.insert("artifacts".to_owned(), json!(["report.txt"]));
-    let completion = |store: &SqliteBoard| Completion {
+    let completion = |store: &StoredBoard| Completion {
         expected_run: task(store, &id).current_run_id,
         metadata: Some(metadata.clone()),
         ..Completion::default()

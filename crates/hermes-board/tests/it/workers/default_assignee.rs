@@ -1,6 +1,6 @@
 //! Cards that nobody was given, and the profile that the configuration names for them.
 
-use hermes_board::SqliteBoard;
+use hermes_board::StoredBoard;
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::NewTask;
 use pretty_assertions::assert_eq;
@@ -16,7 +16,7 @@ fn yard(yaml: &str) -> Yard {
     yard
 }
 
-fn unassigned(yard: &Yard, store: &mut SqliteBoard) -> TaskId {
+fn unassigned(yard: &Yard, store: &mut StoredBoard) -> TaskId {
     let id = file(store, &NewTask::titled("nobody's"));
     yard.script(&id, "exec sleep 300");
     id

@@ -19,7 +19,7 @@ use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
-use hermes_board::{DispatchFlags, KanbanSettings, SqliteBoard};
+use hermes_board::{DispatchFlags, KanbanSettings, StoredBoard};
 use hermes_config::{Config, Environment, Sources};
 
 use crate::fixture::worker_setup;
@@ -67,7 +67,7 @@ impl Yard {
         }
     }
 
-    fn open(&self) -> SqliteBoard {
+    fn open(&self) -> StoredBoard {
         self.fixture.open()
     }
 
@@ -77,7 +77,7 @@ impl Yard {
         std::fs::write(path, script).unwrap();
     }
 
-    fn file_with(&self, store: &mut SqliteBoard, script: &str, new: NewTask) -> TaskId {
+    fn file_with(&self, store: &mut StoredBoard, script: &str, new: NewTask) -> TaskId {
         let new = NewTask {
             assignee: new.assignee.or(Some(assignee("alpha"))),
             ..new
@@ -88,19 +88,19 @@ impl Yard {
     }
 
     /// A card for alpha whose workers run this script.
-    fn file(&self, store: &mut SqliteBoard, script: &str) -> TaskId {
+    fn file(&self, store: &mut StoredBoard, script: &str) -> TaskId {
         self.file_with(store, script, NewTask::titled("card"))
     }
 
-    fn tick(&mut self, store: &mut SqliteBoard) -> Report {
+    fn tick(&mut self, store: &mut StoredBoard) -> Report {
         self.dispatcher.tick(store).unwrap()
     }
 
-    fn preview(&mut self, store: &SqliteBoard) -> Plan {
+    fn preview(&mut self, store: &StoredBoard) -> Plan {
         self.dispatcher.preview(store).unwrap()
     }
 
-    fn dry_run(&mut self, store: &mut SqliteBoard) -> Report {
+    fn dry_run(&mut self, store: &mut StoredBoard) -> Report {
         self.dispatcher.preview(store).unwrap().report
     }
 
@@ -158,7 +158,7 @@ impl Yard {
     }
 
     /// Starts a card's worker and waits until it has ended.
-    fn tick_until_ended(&mut self, store: &mut SqliteBoard, id: &TaskId) -> Report {
+    fn tick_until_ended(&mut self, store: &mut StoredBoard, id: &TaskId) -> Report {
         let report = self.tick(store);
         if report.spawned.iter().any(|row| row.task_id == *id) {
             let worker = self.worker_of(id);
@@ -205,7 +205,7 @@ fn ids(list: &[TaskId]) -> Vec<&str> {
     list.iter().map(TaskId::as_str).collect()
 }
 
-fn run_of(store: &SqliteBoard, id: &TaskId) -> RunId {
+fn run_of(store: &StoredBoard, id: &TaskId) -> RunId {
     store.task(id).unwrap().unwrap().current_run_id.unwrap()
 }
 

@@ -46,7 +46,7 @@ fn card(assigned: &str) -> NewTask {
     }
 }
 
-fn why(yard: &mut Yard, store: &hermes_board::SqliteBoard, id: &TaskId) -> String {
+fn why(yard: &mut Yard, store: &hermes_board::StoredBoard, id: &TaskId) -> String {
     let verdicts = yard.dispatcher.why(store, id).unwrap();
     let sentences = verdicts.iter().map(|one| one.sentence(|at| at.to_string()));
     sentences.collect::<Vec<_>>().join(" ")

@@ -175,12 +175,9 @@ fn directories_are_made_and_must_be_absolute() {
 
     let bad = yard.file_with(&mut store, "", dir("/nowhere"));
     // Written by another program: ours refuses such a path when the card is filed.
-    let database = rusqlite_open(&yard);
-    let changed = database.execute(
-        "UPDATE tasks SET workspace_path = 'relative/place' WHERE id = ?1",
-        [bad.as_str()],
-    );
-    assert_eq!(changed.unwrap(), 1);
+    yard.fixture.run_sql(&format!(
+        "UPDATE tasks SET workspace_path = 'relative/place' WHERE id = '{bad}'"
+    ));
     let report = yard.tick(&mut store);
     assert_eq!(report.spawn_failed[0].task_id, bad);
     assert!(
@@ -192,10 +189,6 @@ fn directories_are_made_and_must_be_absolute() {
     );
     let card = task(&store, &bad);
     assert_eq!((card.status(), card.claim_lock), (Status::Ready, None));
-}
-
-fn rusqlite_open(yard: &Yard) -> hermes_store::rusqlite::Connection {
-    hermes_store::rusqlite::Connection::open(yard.fixture.path("kanban.db")).unwrap()
 }
 
 #[test]

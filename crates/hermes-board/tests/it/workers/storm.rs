@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use hermes_board::model::{Outcome, RunId, Status, TaskId};
 use hermes_board::store::{BoardStore, NewTask};
-use hermes_board::{EventQuery, ListQuery, SqliteBoard};
+use hermes_board::{EventQuery, ListQuery, StoredBoard};
 use hermes_proc::{ProcessHandle, kill_marked, processes_marked};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
@@ -21,7 +21,8 @@ use super::make_executable;
 use super::storm_place::{AT_ONCE, Chance, Place};
 use crate::{assignee, process};
 
-const CARDS: usize = 2_000;
+/// On a server every look is a question, and all processes are on this machine.
+const CARDS: usize = if crate::ON_SERVER { 500 } else { 2_000 };
 const DISPATCHERS: usize = 4;
 /// Enough for any machine; a card that is stuck is found out by this.
 const DEADLINE: Duration = Duration::from_mins(4);
@@ -73,7 +74,7 @@ impl Drop for Storm<'_> {
     }
 }
 
-fn file_cards(store: &mut SqliteBoard) {
+fn file_cards(store: &mut StoredBoard) {
     let mut before: Option<TaskId> = None;
     for number in 0..CARDS {
         let profile = if number % 3 == 0 { "beta" } else { "alpha" };
@@ -110,6 +111,7 @@ fn every_card_is_completed_once_whatever_is_killed() {
     let worker = place.0.join("worker");
     std::fs::write(&worker, WORKER).unwrap();
     make_executable(&worker, 0o755);
+    let database = crate::setup::server_of(&place.0);
     let mut store = place.open();
     file_cards(&mut store);
 
@@ -149,9 +151,13 @@ fn every_card_is_completed_once_whatever_is_killed() {
     assert_eq!(place.notes("twice"), [] as [String; 0]);
     assert_eq!(place.notes("wrong"), [] as [String; 0]);
     each_is_done_once(&place, &store);
+    if database.is_none() {
+        let file = place.board().database;
+        assert_eq!(integrity_check(&file).unwrap(), Integrity::Sound);
+    }
 }
 
-fn each_is_done_once(place: &Place, store: &SqliteBoard) {
+fn each_is_done_once(place: &Place, store: &StoredBoard) {
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in place.notes("successes") {
         let (task, run) = line.split_once(' ').unwrap();
@@ -189,6 +195,4 @@ fn each_is_done_once(place: &Place, store: &SqliteBoard) {
         }
     }
     assert_eq!(told, BTreeMap::new());
-    let database = place.board().database;
-    assert_eq!(integrity_check(&database).unwrap(), Integrity::Sound);
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use hermes_board::boards::{Board, BoardSlug};
-use hermes_board::{BoardOptions, SqliteBoard};
+use hermes_board::boards::Board;
+use hermes_board::{BoardOptions, StoredBoard};
+
+use crate::fixture::home_at;
 
 /// Most workers at a time.
 pub(crate) const AT_ONCE: usize = 16;
@@ -26,10 +28,10 @@ pub(crate) struct Place(pub(crate) PathBuf);
 
 impl Place {
     pub(crate) fn board(&self) -> Board {
-        Board::below(&self.0, &BoardSlug::default_board())
+        home_at(&self.0).select(None).unwrap()
     }
 
-    pub(crate) fn open(&self) -> SqliteBoard {
-        SqliteBoard::open(&self.board(), &BoardOptions::default()).unwrap()
+    pub(crate) fn open(&self) -> StoredBoard {
+        StoredBoard::open(&self.board(), &BoardOptions::default()).unwrap()
     }
 }

@@ -3,7 +3,7 @@
 use hermes_board::boards::TickLock;
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::NewTask;
-use hermes_board::{Error, SqliteBoard};
+use hermes_board::{Error, StoredBoard};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -150,7 +150,7 @@ fn why_explains_every_card() {
     let first = yard.file(&mut store, "exec sleep 300");
     let second = yard.file(&mut store, "exec sleep 300");
     let child = file(&mut store, &crate::below(&[&first]));
-    let mut why = |store: &SqliteBoard, id: &TaskId| {
+    let mut why = |store: &StoredBoard, id: &TaskId| {
         let verdicts = yard.dispatcher.why(store, id).unwrap();
         let verdicts = verdicts.iter().map(|one| one.sentence(|at| at.to_string()));
         verdicts.collect::<Vec<_>>().join(" ")

@@ -7,6 +7,9 @@ use super::super::key::{
 sections! {
     /// The task board and its dispatcher.
     "kanban" open = true {
+        /// Address of the PostgreSQL server that boards are on, for several machines; empty means a file
+        /// per board on this machine.
+        "database": text("");
         /// Whether the gateway dispatches ready cards.
         "dispatch_in_gateway": flag(true);
         /// Seconds between two ticks of the dispatcher.

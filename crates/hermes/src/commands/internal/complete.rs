@@ -2,9 +2,8 @@
 //! `hermes completion` prints. Says nothing where only the shell knows better, and never fails
 //! loudly: somebody is typing.
 
-use hermes_board::boards::BoardHome;
 use hermes_board::model::TaskId;
-use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_board::{BoardOptions, ListQuery, StoredBoard};
 use hermes_config::schema;
 use hermes_home::profiles::names;
 use hermes_providers::BUILTINS;
@@ -131,14 +130,14 @@ fn settings() -> Vec<String> {
 
 /// Cards of the current board, if it exists: looking must not make one.
 fn cards(context: &Context) -> Vec<String> {
-    let home = BoardHome::resolve(&context.env, &context.location);
+    let home = hermes_runtime::board_home(context);
     let Ok(board) = home.select(None) else {
         return Vec::new();
     };
-    if !board.database.is_file() {
+    if !board.has_database() {
         return Vec::new();
     }
-    let Ok(store) = SqliteBoard::open(&board, &BoardOptions::from_environment(&context.env)) else {
+    let Ok(store) = StoredBoard::open(&board, &BoardOptions::from_environment(&context.env)) else {
         return Vec::new();
     };
     let query = ListQuery {

@@ -9,11 +9,12 @@ use crate::error::Result;
 
 pub(super) fn run(_: &NoArgs, kanban: &Kanban<'_>) -> Result<()> {
     let session = kanban.open_checked(CheckDepth::Full)?;
-    let database = &session.store.board().database;
-    kanban.line(format!(
-        "Board database ready at {}",
-        kanban.display(database)
-    ))?;
+    let board = session.store.board();
+    let place = match &board.server {
+        Some(_) => board.shown_database(),
+        None => kanban.display(&board.database),
+    };
+    kanban.line(format!("Board database ready at {place}"))?;
     let profiles = names(&kanban.location)?;
     kanban.line("\nProfiles that cards can be assigned to:")?;
     for profile in &profiles {

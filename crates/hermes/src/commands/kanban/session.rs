@@ -9,12 +9,12 @@ use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_board::{
     BoardOptions, Caller, CallerFacts, CheckDepth, DispatchFlags, Error, KanbanSettings,
-    SqliteBoard,
+    StoredBoard,
 };
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
-use hermes_runtime::{dispatch_settings, kanban_settings, worker_setup};
+use hermes_runtime::{board_home, dispatch_settings, kanban_settings, worker_setup};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -46,7 +46,7 @@ impl<'a> Kanban<'a> {
 
     /// Where boards are.
     pub(super) fn home(&self) -> BoardHome {
-        BoardHome::resolve(&self.env, &self.location)
+        board_home(self)
     }
 
     /// Opens the board, creating its database if there is none.
@@ -72,12 +72,12 @@ impl<'a> Kanban<'a> {
     }
 
     /// Opens one board.
-    pub(super) fn open_board(&self, board: &Board, check: CheckDepth) -> Result<SqliteBoard> {
+    pub(super) fn open_board(&self, board: &Board, check: CheckDepth) -> Result<StoredBoard> {
         let options = BoardOptions {
             check,
             ..kanban_settings(self).board_options(&self.env)
         };
-        SqliteBoard::open(board, &options).map_err(|error| {
+        StoredBoard::open(board, &options).map_err(|error| {
             let mut error = CommandError::from(error);
             error.message = format!("could not initialize database: {}", error.message);
             error
@@ -95,7 +95,7 @@ pub(in crate::commands) struct BoardSession<'a> {
     pub(super) context: &'a Context,
     pub(super) home: BoardHome,
     pub(super) settings: KanbanSettings,
-    pub(in crate::commands) store: SqliteBoard,
+    pub(in crate::commands) store: StoredBoard,
     caller: OnceCell<Caller>,
 }
 

@@ -88,7 +88,7 @@ struct Row<'a> {
 /// does not hide the others.
 fn counts(kanban: &Kanban<'_>, home: &BoardHome, slug: &BoardSlug) -> Counts {
     let board = home.board(slug);
-    if !board.database.exists() {
+    if !board.has_database() {
         return Counts::new();
     }
     let counted = kanban
@@ -122,7 +122,10 @@ pub(super) fn show(_: &NoArgs, kanban: &Kanban<'_>) -> Result<()> {
     if let Some(action) = &info.on_approve {
         out.push_str(&format!("  On approve:   {}\n", one_line(action, TITLE)));
     }
-    out.push_str(&format!("  DB path:      {}\n", info.db_path.display()));
+    match &info.database {
+        Some(address) => out.push_str(&format!("  Database:     {}\n", one_line(address, TITLE))),
+        None => out.push_str(&format!("  DB path:      {}\n", info.db_path.display())),
+    }
     let by_status = if counts.is_empty() {
         String::new()
     } else {

@@ -321,14 +321,14 @@ mod tests {
     use crate::commands::kanban::live::view::Step;
     use hermes_board::boards::{Board, BoardSlug};
     use hermes_board::store::{BoardStore, NewTask};
-    use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+    use hermes_board::{BoardOptions, ListQuery, StoredBoard};
     use pretty_assertions::assert_eq;
 
     /// A board with cards of these titles, all ready.
     fn view(titles: &[&str]) -> View {
         let home = tempfile::tempdir().unwrap();
         let board = Board::below(home.path(), &BoardSlug::default_board());
-        let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+        let mut store = StoredBoard::open(&board, &BoardOptions::default()).unwrap();
         for title in titles {
             store.create(&NewTask::titled(*title)).unwrap();
         }
