@@ -62,9 +62,12 @@ async function reasonForBlock() {
   return dialog.returnValue === "yes" ? dialog.querySelector("textarea").value.trim() : null;
 }
 
-async function move(card, column) {
-  const from = columnOf(card);
-  if (!column || column === from) return;
+async function move(taken, column) {
+  // The board may have been drawn anew since the card was taken, and while somebody is asked.
+  const { id } = taken.dataset;
+  const current = () => (taken.isConnected ? taken : cardOf(id));
+  const from = current() && columnOf(current());
+  if (!from || !column || column === from) return;
   const status = column.dataset.status;
   if (column.dataset.closed) {
     toast(column.dataset.closed, "bad");
@@ -77,13 +80,15 @@ async function move(card, column) {
     if (reason) body.block_reason = reason;
   }
   if (from.dataset.status === "running" && !(await sure("A worker holds this card. Moving it ends that attempt.", "Move it"))) return;
+  const card = current();
+  if (!card) return;
   const hadFocus = card.contains(document.activeElement);
   column.querySelector("ul").prepend(card);
   filter();
   if (hadFocus) card.focus();
   announce(`${card.dataset.title} moved to ${labelOf(column)}`);
   try {
-    const answer = await call("PATCH", task(card.dataset.id), body);
+    const answer = await call("PATCH", task(id), body);
     if (answer?.warning) toast(answer.warning);
   } catch (error) {
     fail(error);

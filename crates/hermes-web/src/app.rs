@@ -11,12 +11,14 @@ use hermes_serve::Route;
 use tokio::sync::{Semaphore, watch};
 
 use crate::action_registry::Actions;
+use crate::channels::Channels;
 use crate::gate::Gate;
 use crate::http::ApiError;
 use crate::live::BoardFeeds;
 use crate::provider_logins::ProviderLogins;
 use crate::remote_gateway::RemoteGateway;
 use crate::samples::Samples;
+use crate::session_readers::SessionReaders;
 use crate::settings::DashboardSettings;
 use crate::shared_reads::SharedReads;
 
@@ -38,6 +40,8 @@ pub(crate) struct App {
     pub(crate) feeds: Arc<BoardFeeds>,
     /// Places for WebSockets.
     pub(crate) sockets: Arc<Semaphore>,
+    /// What programs tell each other.
+    pub(crate) channels: Channels,
     context: Arc<CurrentContext>,
     /// What a gateway in another container has said.
     pub(crate) remote_gateway: RemoteGateway,
@@ -47,6 +51,8 @@ pub(crate) struct App {
     pub(crate) runs: EmbeddedRuns,
     /// What the status page has measured.
     pub(crate) samples: Samples,
+    /// Connections to stored conversations.
+    pub(crate) sessions: SessionReaders,
     /// What pages have asked the API for.
     pub(crate) reads: SharedReads,
     /// Masks secrets, with the settings and the version of the key store that it knows.
@@ -78,12 +84,14 @@ impl App {
             actions: Actions::default(),
             feeds: Arc::default(),
             sockets: Arc::new(Semaphore::new(MOST_SOCKETS)),
+            channels: Channels::default(),
             port,
             runs: EmbeddedRuns::new(Arc::clone(&context) as Arc<dyn ApiHost>, TURNS),
             context,
             remote_gateway: RemoteGateway::default(),
             provider_logins: ProviderLogins::default(),
             samples: Samples::default(),
+            sessions: SessionReaders::default(),
             reads: SharedReads::default(),
             redactor: Mutex::new(None),
             stopping: watch::channel(false).0,
@@ -121,6 +129,13 @@ impl App {
         self.stopping.send_replace(true);
         self.runs.interrupt();
         self.provider_logins.stop();
+    }
+
+    /// Gives back what is kept for the next request, as there has been none for a while.
+    pub(crate) fn rest(&self) {
+        self.reads.forget();
+        self.sessions.close();
+        hermes_proc::give_back_idle_memory();
     }
 
     /// Becomes true when the dashboard stops.

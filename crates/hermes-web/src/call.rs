@@ -5,17 +5,19 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use axum::response::Response;
+use bytes::Bytes;
 use hermes_runtime::Context;
 use hermes_serve::ReadRequest;
 use hyper::header::{HeaderMap, HeaderName};
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, StatusCode};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::app::App;
+use crate::app::{App, off_loop};
 use crate::gate::Visitor;
 use crate::http::{self, ApiError};
-use crate::masking::redact;
+use crate::masking::masked_json;
 
 /// The result of an endpoint.
 pub(crate) type Answered = Result<Response, ApiError>;
@@ -73,9 +75,15 @@ impl Call {
     }
 
     /// An answer in JSON in which every secret of this home is masked.
-    pub(crate) fn answer(&self, mut value: Value) -> Answered {
-        redact(&self.app.redactor(), &mut value);
-        json(&value)
+    pub(crate) fn answer(&self, value: Value) -> Answered {
+        let text = self.masked(&value)?;
+        Ok(http::json_text_response(StatusCode::OK, text))
+    }
+
+    /// The text of that.
+    pub(crate) fn masked(&self, value: &impl Serialize) -> Result<String, ApiError> {
+        let text = masked_json(&self.app.redactor(), value);
+        text.map_err(|error| ApiError::internal(error.to_string()))
     }
 
     /// A part of the path that varies.
@@ -198,6 +206,21 @@ impl Call {
             Some(_) => Err(wrong()),
         }
     }
+}
+
+/// Answers with what is looked up once for all who ask for the same at once.
+pub(crate) async fn shared(call: Call, look: fn(&Call) -> Result<String, ApiError>) -> Answered {
+    let app = Arc::clone(&call.app);
+    // Pages ask for the same under the path alone.
+    let question = format!("api {}?{}", call.path, call.query);
+    let looked = move || {
+        off_loop(move || {
+            let text = look(&call)?;
+            Ok((StatusCode::OK, Bytes::from(text)))
+        })
+    };
+    let (status, text) = app.reads.read(&question, looked).await?;
+    Ok(http::json_text_response(status, text))
 }
 
 /// A text of an object; `None` if it is absent or null.

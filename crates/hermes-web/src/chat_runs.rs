@@ -3,10 +3,11 @@
 use axum::body::Body;
 use axum::response::Response;
 use http_body_util::{BodyExt as _, Limited};
-use hyper::header::HeaderName;
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use serde_json::Value;
 
+use crate::app::App;
 use crate::call::{Answered, Call};
 use crate::gate::Mode;
 use crate::http::ApiError;
@@ -59,7 +60,18 @@ fn path_of(call: &Call, rest: &str) -> Result<String, ApiError> {
 }
 
 async fn forward(call: &Call, method: Method, path: &str, body: Option<&Value>) -> Answered {
-    if call.app.gate.settings.mode == (Mode::Open { full: false }) {
+    let last = call.headers().get(&LAST_EVENT).cloned();
+    ask(&call.app, method, path, (body, last)).await
+}
+
+/// Asks the runs of this process, with a body, and from the event on that a client has seen.
+pub(crate) async fn ask(
+    app: &App,
+    method: Method,
+    path: &str,
+    (body, last): (Option<&Value>, Option<HeaderValue>),
+) -> Answered {
+    if app.gate.settings.mode == (Mode::Open { full: false }) {
         return Err(ApiError::forbidden(
             "the chat is off while anybody can reach the dashboard; set up a login, or set \
              HERMES_DASHBOARD_INSECURE_FULL=1",
@@ -68,10 +80,10 @@ async fn forward(call: &Call, method: Method, path: &str, body: Option<&Value>) 
     let text = body.map(Value::to_string).unwrap_or_default();
     let mut request = Request::new(Body::from(text));
     *request.method_mut() = method;
-    if let Some(last) = call.headers().get(&LAST_EVENT) {
-        request.headers_mut().insert(LAST_EVENT, last.clone());
+    if let Some(last) = last {
+        request.headers_mut().insert(LAST_EVENT, last);
     }
-    let answered = call.app.runs.answer(request, path).await;
+    let answered = app.runs.answer(request, path).await;
     if answered.status().is_success() {
         return Ok(answered);
     }

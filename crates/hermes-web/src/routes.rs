@@ -11,16 +11,16 @@ use crate::api;
 use crate::app::off_loop;
 use crate::call::Call;
 use crate::chat_runs;
+use crate::chat_tab;
 use crate::http::ApiError;
 use crate::kanban;
 use crate::openapi;
 use crate::pages;
 use crate::plugin_tabs;
-use crate::pty;
 
 hermes_serve::routes! {
     "status" Get "/api/status" "What runs here" waiting api::status::status;
-    "sessions" Get "/api/sessions" "Conversations, latest first" disk api::sessions::list;
+    "sessions" Get "/api/sessions" "Conversations, latest first" waiting api::sessions::list;
     "sessions_search" Get "/api/sessions/search" "Searches all messages" disk api::sessions::search;
     "sessions_stats" Get "/api/sessions/stats" "How many conversations there are" disk api::sessions::stats;
     "sessions_bulk_delete" Post "/api/sessions/bulk-delete" "Deletes conversations" disk api::sessions::bulk_delete;
@@ -82,7 +82,7 @@ hermes_serve::routes! {
     "cron_job_pause" Post "/api/cron/jobs/{job_id}/pause" "Keeps a job from running" disk api::cron::pause;
     "cron_job_resume" Post "/api/cron/jobs/{job_id}/resume" "Lets a job run again" disk api::cron::resume;
     "cron_job_trigger" Post "/api/cron/jobs/{job_id}/trigger" "Makes a job due now" disk api::cron::trigger;
-    "board" Get "/api/plugins/kanban/board" "The whole board" disk kanban::view::board;
+    "board" Get "/api/plugins/kanban/board" "The whole board" waiting kanban::view::board;
     "board_task_create" Post "/api/plugins/kanban/tasks" "Creates a card" disk kanban::cards::create;
     "board_tasks_bulk" Post "/api/plugins/kanban/tasks/bulk" "Changes many cards" disk kanban::cards::bulk;
     "board_task" Get "/api/plugins/kanban/tasks/{task_id}" "A card with everything that belongs to it" disk kanban::view::show;
@@ -121,7 +121,10 @@ hermes_serve::routes! {
     "board_switch" Post "/api/plugins/kanban/boards/{slug}/switch" "Chooses a board" disk kanban::boards::switch;
     "board_events" Get "/api/plugins/kanban/events" "Events of a board, as a WebSocket" waiting kanban::events::socket;
     "board_events_stream" Get "/api/plugins/kanban/events/stream" "Events of a board, as server-sent events" waiting kanban::events::events;
-    "pty" Get "/api/pty" "A conversation in a terminal, as a WebSocket" waiting pty::pty;
+    "pty" Get "/api/pty" "A conversation in a terminal, as a WebSocket" waiting chat_tab::pty;
+    "chat_requests" Get "/api/ws" "Conversations by JSON-RPC, as a WebSocket" waiting chat_tab::requests;
+    "channel_publish" Get "/api/pub" "Says something on a channel, as a WebSocket" waiting chat_tab::publish;
+    "channel_events" Get "/api/events" "What is said on a channel, as a WebSocket" waiting chat_tab::events;
     "openapi" Get "/api/openapi.json" "This document" disk openapi::openapi;
     "config_value" Put "/api/config/value" "Sets one setting, if it still has the value that was seen" disk pages::set_value;
     "chat_run_create" Post "/api/chat/runs" "Begins a turn with the agent" waiting chat_runs::create;

@@ -1,15 +1,16 @@
 //! The dashboard as a server: what it listens on, and how it begins and ends.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use hermes_proc::Wake;
 use hermes_runtime::Context;
-use hermes_serve::{BindError, Endpoints, Limits, Listener, Service};
+use hermes_serve::{BindError, Endpoints, Limits, Listener, Peer, Service};
 use hyper::Request;
 
 use crate::admission::answered;
@@ -17,11 +18,14 @@ use crate::app::App;
 use crate::routes::{ROUTES, router};
 use crate::settings::DashboardSettings;
 
+/// How often it is looked whether anybody asks; without a request between two looks the dashboard rests.
+const LOOK: Duration = Duration::from_secs(2);
+
 const LIMITS: Limits = Limits {
     head: Duration::from_secs(30),
     end: Duration::from_millis(700),
     disk_threads: 8,
-    tick: None,
+    tick: Some(LOOK),
 };
 
 /// A dashboard that listens.
@@ -34,6 +38,10 @@ pub struct Dashboard {
 struct Served {
     app: Arc<App>,
     endpoints: Endpoints,
+    /// Requests so far.
+    requests: AtomicU64,
+    /// Requests at the last look, and whether the dashboard rests since then.
+    seen: Mutex<(u64, bool)>,
 }
 
 impl Dashboard {
@@ -47,6 +55,8 @@ impl Dashboard {
         })?;
         let served = Served {
             endpoints: Endpoints::new(router()),
+            requests: AtomicU64::new(0),
+            seen: Mutex::default(),
             app: App::new(settings, address.port(), context, ROUTES),
         };
         Ok(Self {
@@ -72,8 +82,20 @@ impl Dashboard {
 }
 
 impl Service for Served {
-    async fn answer(&self, peer: IpAddr, request: Request<Body>) -> Response {
+    async fn answer(&self, peer: &Peer, request: Request<Body>) -> Response {
+        self.requests.fetch_add(1, Ordering::Relaxed);
         answered(&self.app, &self.endpoints, peer, request).await
+    }
+
+    fn tick(&self) {
+        let requests = self.requests.load(Ordering::Relaxed);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, was_resting) = *seen;
+        *seen = (requests, requests == before);
+        if requests == before && !was_resting {
+            let app = Arc::clone(&self.app);
+            drop(tokio::task::spawn_blocking(move || app.rest()));
+        }
     }
 
     fn stopping(&self) {

@@ -43,6 +43,12 @@ impl SharedReads {
         Ok(reading)
     }
 
+    /// Forgets all answers.
+    pub(crate) fn forget(&self) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.clear();
+    }
+
     fn place(&self, question: &str) -> Place {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if places.len() >= MOST_ANSWERS && !places.contains_key(question) {

@@ -1,31 +1,23 @@
 //! The way of a request to its endpoint: host, origin, credential, and then the endpoint itself.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use hermes_serve::Endpoints;
+use hermes_serve::{Endpoints, Peer};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
+use super::asked::{coded, is_api, is_public, wants_page};
+use super::program::not_an_agent;
 use super::renewal::{login_url, refreshed};
 use crate::app::App;
 use crate::call::query_value;
 use crate::gate::{Access, Cookie, DRAIN_PATH, Entry, Event, Mode, Purpose, Visitor, secure};
 use crate::http::{ApiError, Refusal};
 
-/// What anybody may read.
-const PUBLIC: [&str; 6] = [
-    "/api/status",
-    "/api/config/defaults",
-    "/api/config/schema",
-    "/api/model/info",
-    "/api/dashboard/themes",
-    "/api/dashboard/plugins",
-];
 /// What somebody who is not logged in needs besides.
 const LOGIN: [&str; 7] = [
     "/login",
@@ -41,16 +33,16 @@ const LOGIN: [&str; 7] = [
 pub(crate) async fn answered(
     app: &Arc<App>,
     endpoints: &Endpoints,
-    peer: IpAddr,
+    peer: &Peer,
     request: Request<Body>,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
     let origin = parts.headers.get(header::ORIGIN).cloned();
     let is_gated = app.gate.mode() == Mode::Gated;
     let proxies = &app.gate.settings.proxies;
-    let visitor = proxies.visitor(peer, &parts.headers, is_gated);
+    let visitor = proxies.visitor(peer.ip(), &parts.headers, is_gated);
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
-    let mut response = match admitted(app, visitor.clone(), &parts).await {
+    let mut response = match admitted(app, peer, visitor.clone(), &parts).await {
         Err(response) => *response,
         Ok(_) if method == Method::OPTIONS => status(StatusCode::NO_CONTENT),
         Ok(admitted) => {
@@ -78,6 +70,7 @@ struct Admitted {
 
 async fn admitted(
     app: &Arc<App>,
+    peer: &Peer,
     mut visitor: Visitor,
     request: &Parts,
 ) -> Result<Admitted, Box<Response>> {
@@ -100,25 +93,14 @@ async fn admitted(
         return Ok(Admitted { visitor, cookies });
     }
     visitor.access = match app.gate.mode() {
-        Mode::Local => local_access(app, request).map_err(|error| refused(*error))?,
+        Mode::Local => {
+            not_an_agent(peer, request).await?;
+            local_access(app, request).map_err(|error| refused(*error))?
+        }
         Mode::Open { .. } => Access::Open,
         Mode::Gated => gated_access(app, &visitor, request, &mut cookies).await?,
     };
     Ok(Admitted { visitor, cookies })
-}
-
-/// A refused upgrade carries the code that a WebSocket would have been closed with.
-fn coded(error: ApiError, is_upgrade: bool) -> ApiError {
-    let code = match error.status() {
-        StatusCode::UNAUTHORIZED => 4401,
-        StatusCode::FORBIDDEN => 4403,
-        _ => 4400,
-    };
-    if is_upgrade {
-        error.field("code", code)
-    } else {
-        error
-    }
 }
 
 /// Whether a service asks the gateway to take no new work, with the secret for that.
@@ -129,17 +111,6 @@ fn may_drain(app: &App, request: &Parts) -> bool {
     request.method == Method::POST
         && request.uri.path() == DRAIN_PATH
         && bearer(&request.headers).is_some_and(|sent| secret.is(&sent))
-}
-
-/// Whether anybody may have this: part of a path counts as a whole.
-fn is_public(request: &Parts) -> bool {
-    let is_read = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-    let path = request.uri.path();
-    is_read && PUBLIC.contains(&path)
-}
-
-fn is_api(path: &str) -> bool {
-    path == "/api" || path.starts_with("/api/")
 }
 
 /// On this machine: pages are for everybody, the API for those who have the token of a page.
@@ -292,13 +263,6 @@ fn unauthenticated(app: &App, visitor: &Visitor, request: &Parts, had_session: b
         .field("reason", reason)
         .field("login_url", address);
     error.into_response()
-}
-
-fn wants_page(headers: &HeaderMap) -> bool {
-    let accept = headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok());
-    accept.is_none_or(|accept| accept.contains("text/html") || accept.contains("*/*"))
 }
 
 fn status(status: StatusCode) -> Response {

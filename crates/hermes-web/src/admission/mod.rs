@@ -1,7 +1,9 @@
 //! The way of a request to its endpoint, and the endpoints of a login.
 
 mod admit;
+mod asked;
 mod login;
+mod program;
 mod renewal;
 
 pub(crate) use admit::answered;

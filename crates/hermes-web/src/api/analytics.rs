@@ -1,6 +1,6 @@
 //! `/api/analytics`: tokens and cost, by day and by model.
 
-use hermes_session::{SessionStore, UsageReport, UsageSum};
+use hermes_session::{UsageReport, UsageSum};
 use serde_json::{Value, json};
 
 use crate::call::{Answered, Call};
@@ -10,7 +10,7 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 
 fn report(call: &Call) -> Result<(UsageReport, i64), ApiError> {
     let days = call.query_number("days", 30, 1..=3_650)?;
-    let Some(store) = SessionStore::open_read_only(&call.context().location.home)? else {
+    let Some(store) = call.app.sessions.open(&call.context().location.home)? else {
         return Ok((UsageReport::default(), days));
     };
     #[expect(clippy::cast_precision_loss, reason = "at most a few thousand")]

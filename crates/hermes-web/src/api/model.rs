@@ -67,10 +67,14 @@ pub(super) fn keyed(context: &Context) -> Result<impl Fn(&str) -> bool, ApiError
 
 /// `GET /api/model/options`: providers, with the models that are known of those in use. Asks nobody.
 pub(crate) fn options(call: &Call) -> Answered {
-    let context = call.context();
+    call.answer(options_of(&call.context())?)
+}
+
+/// The same, for who asks by another way. Secrets are not masked yet.
+pub(crate) fn options_of(context: &Context) -> Result<Value, ApiError> {
     let config = context.config();
     let (model, provider) = config.model();
-    let has_key = keyed(&context)?;
+    let has_key = keyed(context)?;
     let cache = ModelListCache::of_home(&context.location.home);
     let rows: Vec<Value> = BUILTINS
         .iter()
@@ -97,7 +101,7 @@ pub(crate) fn options(call: &Call) -> Answered {
             })
         })
         .collect();
-    call.answer(json!({
+    Ok(json!({
         "providers": rows,
         "model": model.unwrap_or_default(),
         "provider": provider.unwrap_or_default(),

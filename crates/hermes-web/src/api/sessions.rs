@@ -6,8 +6,9 @@ use hermes_session::{
 };
 use serde_json::{Value, json};
 
-use crate::call::{Answered, Call, missing};
+use crate::call::{Answered, Call, missing, shared};
 use crate::http::ApiError;
+use crate::session_readers::SessionReader;
 
 /// A conversation is active while its last message is younger than this.
 const ACTIVE_SECONDS: f64 = 300.0;
@@ -17,8 +18,8 @@ const MOST_OFFSET: i64 = 1_000_000;
 const MOST_DELETED: usize = 1_000;
 
 /// The store; `None` while nobody has talked here.
-fn opened(call: &Call) -> Result<Option<SessionStore>, ApiError> {
-    Ok(SessionStore::open_read_only(&call.context().location.home)?)
+fn opened(call: &Call) -> Result<Option<SessionReader<'_>>, ApiError> {
+    Ok(call.app.sessions.open(&call.context().location.home)?)
 }
 
 fn unknown(id: &str) -> ApiError {
@@ -27,7 +28,7 @@ fn unknown(id: &str) -> ApiError {
 }
 
 /// The store, and the session that the path names; the beginning of its id is enough.
-fn known(call: &Call) -> Result<(SessionStore, SessionId), ApiError> {
+fn known(call: &Call) -> Result<(SessionReader<'_>, SessionId), ApiError> {
     let id = call.param("session_id");
     let store = opened(call)?.ok_or_else(|| unknown(id))?;
     let found = store.find(id)?;
@@ -78,7 +79,11 @@ fn count(number: i64) -> usize {
 }
 
 /// `GET /api/sessions`.
-pub(crate) fn list(call: &Call) -> Answered {
+pub(crate) async fn list(call: Call) -> Answered {
+    shared(call, listing).await
+}
+
+fn listing(call: &Call) -> Result<String, ApiError> {
     let limit = count(call.query_number("limit", 20, 0..=MOST_LISTED)?);
     let offset = count(call.query_number("offset", 0, 0..=MOST_OFFSET)?);
     let mut sessions = Vec::new();
@@ -99,7 +104,7 @@ pub(crate) fn list(call: &Call) -> Answered {
             .collect();
         total = store.stats()?.total_sessions;
     }
-    call.answer(json!({
+    call.masked(&json!({
         "sessions": sessions, "total": total, "limit": limit, "offset": offset,
     }))
 }

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hermes_home::gateway_pid;
 use hermes_runtime::Context;
-use hermes_session::SessionStore;
 use hermes_supervise::StateFile;
+use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::app::off_loop;
-use crate::call::{Answered, Call, json as answer};
+use crate::app::{App, off_loop};
+use crate::call::{Answered, Call};
 use crate::gate::Mode;
+use crate::http::{ApiError, json_text_response};
 use crate::remote_gateway;
+use crate::session_readers::SessionReaders;
+use crate::shared_reads::Reading;
 
 /// A conversation is active while its last message is younger than this.
 const ACTIVE_SECONDS: f64 = 300.0;
@@ -44,7 +48,7 @@ impl StatusFacts {
 }
 
 /// Looks at the home. Nothing of it fails: what cannot be read is shown as absent.
-pub(crate) fn status_facts(context: &Context) -> StatusFacts {
+pub(crate) fn status_facts(context: &Context, sessions: &SessionReaders) -> StatusFacts {
     let home = &context.location.home;
     let pid = gateway_pid(home);
     let state = StateFile::of_home(home).read().unwrap_or_default();
@@ -65,13 +69,13 @@ pub(crate) fn status_facts(context: &Context) -> StatusFacts {
         latest_config_version: hermes_config::schema::CONFIG_VERSION,
         gateway_pid: pid,
         gateway_state: gateway_state.to_owned(),
-        active_sessions: active_sessions(context).unwrap_or(0),
+        active_sessions: active_sessions(context, sessions).unwrap_or(0),
         state,
     }
 }
 
-fn active_sessions(context: &Context) -> Option<usize> {
-    let store = SessionStore::open_read_only(&context.location.home).ok()??;
+fn active_sessions(context: &Context, sessions: &SessionReaders) -> Option<usize> {
+    let store = sessions.open(&context.location.home).ok()??;
     let request = hermes_session::ListRequest {
         limit: Some(MOST_LISTED),
         ..hermes_session::ListRequest::default()
@@ -85,16 +89,31 @@ fn active_sessions(context: &Context) -> Option<usize> {
 }
 
 pub(crate) async fn status(call: Call) -> Answered {
-    let app = Arc::clone(&call.app);
+    let settings = &call.app.gate.settings;
+    // Names of directories are nobody's business who has not logged in.
+    let shows_places = settings.mode == Mode::Local || call.visitor.identity().is_some();
+    let question = if shows_places {
+        "status with places"
+    } else {
+        "status"
+    };
+    let looked = || looked(&call.app, shows_places);
+    let (status, text) = call.app.reads.read(question, looked).await?;
+    Ok(json_text_response(status, text))
+}
+
+/// One look, for all who ask at once.
+async fn looked(app: &Arc<App>, shows_places: bool) -> Result<Reading, ApiError> {
+    let own = Arc::clone(app);
     let looked = off_loop(move || {
-        let context = app.context();
-        let facts = status_facts(&context);
+        let context = own.context();
+        let facts = status_facts(&context, &own.sessions);
         Ok((context, facts))
     });
     let (context, mut facts) = looked.await?;
     let elsewhere = match facts.gateway_pid {
         Some(_) => None,
-        None => call.app.remote_gateway.health(&context).await,
+        None => app.remote_gateway.health(&context).await,
     };
     let is_running = facts.gateway_pid.is_some() || elsewhere.is_some();
     if let Some(said) = &elsewhere {
@@ -107,7 +126,7 @@ pub(crate) async fn status(call: Call) -> Answered {
     };
     let active = of_state("active_agents").as_i64().unwrap_or(0);
     let active = if is_running { active } else { 0 };
-    let settings = &call.app.gate.settings;
+    let settings = &app.gate.settings;
     let mut shown = json!({
         "version": facts.version,
         "release_date": "",
@@ -128,12 +147,13 @@ pub(crate) async fn status(call: Call) -> Answered {
         "insecure": settings.is_insecure(),
         "profile": context.location.profile_label(),
     });
-    // Names of directories are nobody's business who has not logged in.
-    if settings.mode == Mode::Local || call.visitor.identity().is_some() {
+    if shows_places {
         shown["gateway_health_url"] = json!(remote_gateway::address(&context));
         shown["hermes_home"] = json!(facts.home);
         shown["config_path"] = json!(facts.config_path);
         shown["env_path"] = json!(facts.env_path);
     }
-    answer(&shown)
+    let text = serde_json::to_vec(&shown);
+    let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
+    Ok((StatusCode::OK, Bytes::from(text)))
 }

@@ -120,7 +120,12 @@ impl IntoResponse for ApiError {
 
 /// An answer in JSON. What is in it is never kept by a cache.
 pub(crate) fn json_response(status: StatusCode, value: &Value) -> Response {
-    let mut response = Response::new(Body::from(value.to_string()));
+    json_text_response(status, serde_json::to_vec(value).unwrap_or_default())
+}
+
+/// The same of what is text already.
+pub(crate) fn json_text_response(status: StatusCode, text: impl Into<Body>) -> Response {
+    let mut response = Response::new(text.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(

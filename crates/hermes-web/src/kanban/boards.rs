@@ -1,7 +1,7 @@
 //! Boards: listed, made, changed, chosen and put away.
 
 use hermes_board::boards::{BoardHome, BoardInfo, BoardSlug, Listed, MetadataChange};
-use hermes_board::{BoardOptions, Counts, SqliteBoard};
+use hermes_board::{BoardOptions, Counts, StoredBoard};
 use serde_json::{Value, json};
 
 use super::opened::{board_home, options};
@@ -17,7 +17,7 @@ fn counts(home: &BoardHome, info: &BoardInfo, options: &BoardOptions) -> Counts 
     if !info.db_path.is_file() {
         return Counts::new();
     }
-    let open = SqliteBoard::open(&home.board(&info.slug), options);
+    let open = StoredBoard::open(&home.board(&info.slug), options);
     open.and_then(|board| board.counts()).unwrap_or_default()
 }
 

@@ -7,7 +7,7 @@ use hermes_board::boards::{Board, BoardHome};
 use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{Task, TaskId};
 use hermes_board::store::BoardStore as _;
-use hermes_board::{BoardOptions, DispatchFlags, Error, KanbanSettings, SqliteBoard};
+use hermes_board::{BoardOptions, DispatchFlags, Error, KanbanSettings, StoredBoard};
 use hermes_runtime::{Context, dispatch_settings, kanban_settings, worker_setup};
 
 use crate::call::Call;
@@ -21,12 +21,12 @@ pub(super) struct OpenBoard {
     pub(super) context: Arc<Context>,
     pub(super) home: BoardHome,
     pub(super) settings: KanbanSettings,
-    pub(super) store: SqliteBoard,
+    pub(super) store: StoredBoard,
 }
 
 /// Where boards are.
 pub(super) fn board_home(context: &Context) -> BoardHome {
-    BoardHome::resolve(&context.env, &context.location)
+    hermes_runtime::board_home(context)
 }
 
 /// The board that the query names, else the one in use.
@@ -49,7 +49,7 @@ impl OpenBoard {
         let home = board_home(&context);
         let settings = kanban_settings(&context);
         let board = chosen(call, &home)?;
-        let store = SqliteBoard::open(&board, &options(&context))?;
+        let store = StoredBoard::open(&board, &options(&context))?;
         Ok(Self {
             context,
             home,

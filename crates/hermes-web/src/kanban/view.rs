@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use hermes_board::diagnostics::{CardDiagnostics, Diagnostic, diagnose_board};
+use hermes_board::diagnostics::{CardDiagnostics, Diagnostic, DiagnosticKind, diagnose_board};
 use hermes_board::model::{LinkedTask, Status, TaskId};
 use hermes_board::plan::Plan;
 use hermes_board::store::BoardStore as _;
 use hermes_board::{DispatchFlags, ListQuery, RunFilter};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::opened::{OpenBoard, card_id};
-use crate::call::{Answered, Call};
+use crate::call::{Answered, Call, shared};
 use crate::http::ApiError;
 
 /// Columns, in order; a card whose status has none stands in `todo`.
@@ -29,33 +30,121 @@ const SUMMARY: usize = 200;
 
 /// A card as clients see it, with how old it is.
 pub(super) fn card(task: &LinkedTask, now: i64) -> Value {
-    let mut shown = json!(task);
-    let inner = &task.task;
-    let since = |at: Option<i64>| at.map(|at| (now - at).max(0));
-    let finished = inner.completed_at.zip(inner.started_at);
-    shown["age"] = json!({
-        "created_age_seconds": since(Some(inner.created_at)),
-        "started_age_seconds": since(inner.started_at),
-        "time_to_complete_seconds": finished.map(|(end, begin)| (end - begin).max(0)),
-    });
-    shown["link_counts"] = json!({"parents": task.parents.len(), "children": task.children.len()});
-    shown
+    json!(Card::of(task, now))
 }
 
-fn add_diagnostics(shown: &mut Value, found: &[Diagnostic]) {
-    let Some(worst) = found.first() else {
-        return;
-    };
-    shown["diagnostics"] = json!(found);
-    shown["warnings"] = json!({
-        "count": found.len(),
-        "highest_severity": worst.severity.as_str(),
-        "kinds": found.iter().map(|one| json!(one.kind)).collect::<Vec<_>>(),
-    });
+#[derive(Serialize)]
+struct Card<'b> {
+    #[serde(flatten)]
+    task: &'b LinkedTask,
+    age: Age,
+    link_counts: LinkCounts,
+}
+
+/// In seconds.
+#[derive(Serialize)]
+struct Age {
+    #[serde(rename = "created_age_seconds")]
+    created: i64,
+    #[serde(rename = "started_age_seconds")]
+    started: Option<i64>,
+    #[serde(rename = "time_to_complete_seconds")]
+    to_complete: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct LinkCounts {
+    parents: usize,
+    children: usize,
+}
+
+impl<'b> Card<'b> {
+    fn of(task: &'b LinkedTask, now: i64) -> Self {
+        let inner = &task.task;
+        let since = |at: i64| (now - at).max(0);
+        let finished = inner.completed_at.zip(inner.started_at);
+        Self {
+            task,
+            age: Age {
+                created: since(inner.created_at),
+                started: inner.started_at.map(since),
+                to_complete: finished.map(|(end, begin)| (end - begin).max(0)),
+            },
+            link_counts: LinkCounts {
+                parents: task.parents.len(),
+                children: task.children.len(),
+            },
+        }
+    }
+}
+
+/// What is wrong with a card; nothing is shown of a card with which all is well.
+#[derive(Serialize)]
+struct Troubles<'b> {
+    diagnostics: &'b [Diagnostic],
+    warnings: Warnings<'b>,
+}
+
+#[derive(Serialize)]
+struct Warnings<'b> {
+    count: usize,
+    highest_severity: &'static str,
+    kinds: Vec<&'b DiagnosticKind>,
+}
+
+impl<'b> Troubles<'b> {
+    fn of(found: &'b [Diagnostic]) -> Option<Self> {
+        let worst = found.first()?;
+        Some(Self {
+            diagnostics: found,
+            warnings: Warnings {
+                count: found.len(),
+                highest_severity: worst.severity.as_str(),
+                kinds: found.iter().map(|one| &one.kind).collect(),
+            },
+        })
+    }
+}
+
+/// A card among all others.
+#[derive(Serialize)]
+struct BoardCard<'b> {
+    #[serde(flatten)]
+    card: Card<'b>,
+    latest_summary: Option<String>,
+    comment_count: i64,
+    progress: Option<Progress>,
+    #[serde(flatten)]
+    troubles: Option<Troubles<'b>>,
+}
+
+#[derive(Serialize)]
+struct Progress {
+    done: i64,
+    total: i64,
+}
+
+#[derive(Serialize)]
+struct Column<'b> {
+    name: &'static str,
+    tasks: Vec<BoardCard<'b>>,
+}
+
+#[derive(Serialize)]
+struct WholeBoard<'b> {
+    columns: Vec<Column<'b>>,
+    tenants: &'b [String],
+    assignees: &'b [String],
+    latest_event_id: i64,
+    now: i64,
 }
 
 /// `GET /board`.
-pub(crate) fn board(call: &Call) -> Answered {
+pub(crate) async fn board(call: Call) -> Answered {
+    shared(call, whole_board).await
+}
+
+fn whole_board(call: &Call) -> Result<String, ApiError> {
     let include_archived = call.query_flag("include_archived")?;
     let open = OpenBoard::of(call)?;
     let now = open.store.now();
@@ -80,47 +169,44 @@ pub(crate) fn board(call: &Call) -> Answered {
     let found = diagnose_board(&open.store, None, &open.settings.thresholds, &plan)?;
     let found: HashMap<&TaskId, &CardDiagnostics> =
         found.iter().map(|card| (&card.task_id, card)).collect();
-    let mut columns: Map<String, Value> = COLUMNS
+    let mut columns: Vec<Column<'_>> = COLUMNS
         .iter()
         .chain(include_archived.then_some(&"archived"))
-        .map(|name| ((*name).to_owned(), json!([])))
+        .map(|name| Column {
+            name,
+            tasks: Vec::new(),
+        })
         .collect();
     for task in &cards {
         let id = &task.task.id;
-        let mut shown = card(task, now);
-        let summary = summaries
-            .get(id)
-            .map(|text| hermes_text::cut(text, SUMMARY));
-        shown["latest_summary"] = json!(summary);
-        let comments = overview.comments.get(id.as_str());
-        shown["comment_count"] = json!(comments.copied().unwrap_or(0));
-        let progress = overview.progress.get(id.as_str());
-        shown["progress"] =
-            json!(progress.map(|(done, total)| json!({"done": done, "total": total})));
-        if let Some(card) = found.get(id) {
-            add_diagnostics(&mut shown, &card.diagnostics);
-        }
-        let word = task.task.status_word();
-        let column = if columns.contains_key(word) {
-            word
-        } else {
-            "todo"
+        let shown = BoardCard {
+            card: Card::of(task, now),
+            latest_summary: summaries
+                .get(id)
+                .map(|text| hermes_text::cut(text, SUMMARY).to_string()),
+            comment_count: overview.comments.get(id.as_str()).copied().unwrap_or(0),
+            progress: overview
+                .progress
+                .get(id.as_str())
+                .map(|&(done, total)| Progress { done, total }),
+            troubles: found
+                .get(id)
+                .and_then(|card| Troubles::of(&card.diagnostics)),
         };
-        if let Some(Value::Array(column)) = columns.get_mut(column) {
-            column.push(shown);
+        let word = task.task.status_word();
+        let named = |name: &str| columns.iter().position(|column| column.name == name);
+        let column = named(word).or_else(|| named("todo"));
+        if let Some(column) = column.and_then(|index| columns.get_mut(index)) {
+            column.tasks.push(shown);
         }
     }
-    let columns: Vec<Value> = columns
-        .into_iter()
-        .map(|(name, tasks)| json!({"name": name, "tasks": tasks}))
-        .collect();
-    call.answer(json!({
-        "columns": columns,
-        "tenants": overview.tenants,
-        "assignees": overview.assignees,
-        "latest_event_id": overview.latest_event_id,
-        "now": now,
-    }))
+    call.masked(&WholeBoard {
+        columns,
+        tenants: &overview.tenants,
+        assignees: &overview.assignees,
+        latest_event_id: overview.latest_event_id,
+        now,
+    })
 }
 
 /// `GET /tasks/{task_id}`.
@@ -150,7 +236,10 @@ pub(crate) fn show(call: &Call) -> Answered {
         .collect();
     let mut shown = card(&detail.task, open.store.now());
     shown["latest_summary"] = json!(detail.latest_summary);
-    add_diagnostics(&mut shown, &found);
+    if let Some(troubles) = Troubles::of(&found) {
+        shown["diagnostics"] = json!(troubles.diagnostics);
+        shown["warnings"] = json!(troubles.warnings);
+    }
     let summaries = open.store.latest_summaries(&detail.children)?;
     let mut children = Vec::new();
     for child in &detail.children {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_board::boards::{BoardHome, BoardSlug};
-use hermes_board::{BoardEvent, BoardOptions, EventQuery, SqliteBoard};
+use hermes_board::{BoardEvent, BoardOptions, EventQuery, StoredBoard};
 use hermes_proc::{FileWatch, WaitEnd, Wake};
 use hermes_secret::Redactor;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ impl Watcher {
     /// Passes on events until nobody watches any more.
     pub(super) fn run(self, mut cursor: i64) {
         let mut watch = FileWatch::default();
-        let mut store: Option<SqliteBoard> = None;
+        let mut store: Option<StoredBoard> = None;
         let mut version = None;
         while !self.stop.is_raised() {
             // First the watch, then the look: what happens in between is not lost.
@@ -123,13 +123,13 @@ impl Watcher {
 
     fn pass_on(
         &self,
-        store: &mut Option<SqliteBoard>,
+        store: &mut Option<StoredBoard>,
         version: &mut Option<i64>,
         cursor: &mut i64,
     ) -> hermes_board::Result<()> {
         let open = match store {
             Some(open) => open,
-            None => store.insert(SqliteBoard::open(
+            None => store.insert(StoredBoard::open(
                 &self.home.board(&self.slug),
                 &self.options,
             )?),

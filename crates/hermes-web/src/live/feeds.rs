@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_board::boards::{Board, BoardHome};
-use hermes_board::{BoardOptions, EventQuery, SqliteBoard};
+use hermes_board::{BoardOptions, EventQuery, StoredBoard};
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use tokio::sync::broadcast;
@@ -72,7 +72,7 @@ impl Subscription {
             return Ok(share(feed.sender.subscribe()));
         }
         // From here on; what was before is each client's own question.
-        let cursor = SqliteBoard::open(board, &options)?.latest_event_id()?;
+        let cursor = StoredBoard::open(board, &options)?.latest_event_id()?;
         let (sender, receiver) = broadcast::channel(MOST_WAITING);
         let failed = |error: std::io::Error| ApiError::unavailable(error.to_string());
         let stop = Arc::new(Wake::new().map_err(failed)?);
@@ -127,7 +127,7 @@ pub(crate) fn missed(
     redactor: &Redactor,
     since: i64,
 ) -> Result<Vec<Batch>, ApiError> {
-    let store = SqliteBoard::open(board, options)?;
+    let store = StoredBoard::open(board, options)?;
     let mut batches: Vec<Batch> = Vec::new();
     let mut after = since;
     loop {

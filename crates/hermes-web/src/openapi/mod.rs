@@ -67,7 +67,9 @@ fn operation(route: &Route) -> Value {
 fn responses(route: &Route) -> Value {
     let (status, kind) = match route.name {
         "chat_run_create" => ("202", "application/json"),
-        "board_events" | "pty" => ("101", ""),
+        "board_events" | "pty" | "chat_requests" | "channel_publish" | "channel_events" => {
+            ("101", "")
+        }
         "board_events_stream" | "chat_run_events" => ("200", "text/event-stream"),
         _ => ("200", "application/json"),
     };

@@ -90,6 +90,7 @@ fn queries(name: &str) -> Vec<Value> {
             vec![query("since", "Events after this one.", &since)]
         }
         "pty" => vec![text("resume", "The conversation to go on with.", false)],
+        "channel_publish" | "channel_events" => vec![text("channel", "Which channel.", true)],
         _ => Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::board::{Card, board_query, profile_names};
 use super::frame::{self, now};
 use super::shell::{Shell, Trouble};
-use super::shown::{plural, segment, span};
+use super::shown::{bytes, plural, segment, span};
 use super::source::Source;
 use crate::call::{Answered, Call};
 
@@ -42,9 +42,19 @@ struct Whole {
     task: Card,
     comments: Vec<Comment>,
     events: Vec<Event>,
+    attachments: Vec<Attachment>,
     links: Links,
     runs: Vec<Run>,
     checks: Vec<Check>,
+}
+
+/// A file that belongs to the card.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Attachment {
+    id: i64,
+    filename: String,
+    size: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -183,6 +193,12 @@ impl Whole {
             actions.push(archive);
         }
         actions
+    }
+}
+
+impl Attachment {
+    fn size_text(&self) -> String {
+        bytes(self.size)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The page on which people log in.
+//! The page on which people log in, and the one for those who cannot come in.
 
 use askama::Template;
 
@@ -30,4 +30,11 @@ impl LoginPage {
     fn next_query(&self) -> String {
         segment(&self.next)
     }
+}
+
+/// What somebody sees who is no person. It has nothing of the other pages, not even their look.
+#[derive(Template)]
+#[template(path = "refused.html")]
+pub(crate) struct RefusedPage<'a> {
+    pub(crate) message: &'a str,
 }

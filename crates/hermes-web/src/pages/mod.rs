@@ -33,7 +33,7 @@ pub(crate) use assets::{asset, file_below};
 pub(crate) use config::set_value;
 pub(crate) use front_end::other_path;
 pub(crate) use layout::page_response;
-pub(crate) use login::{LoginPage, LoginProvider};
+pub(crate) use login::{LoginPage, LoginProvider, RefusedPage};
 pub(crate) use shown::ago;
 
 use std::pin::Pin;

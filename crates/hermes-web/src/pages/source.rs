@@ -109,16 +109,24 @@ fn refused(status: StatusCode, detail: &str) -> Trouble {
         StatusCode::SERVICE_UNAVAILABLE => "This cannot be read now",
         _ => "This could not be read",
     };
-    let detail = if detail.is_empty() {
+    let shown = if detail.is_empty() {
         format!("The API answered {}.", status.as_u16())
     } else {
         detail.to_owned()
     };
     Trouble {
         title: title.to_owned(),
-        detail,
-        hint: (status.is_server_error()).then(|| {
-            "Look at it with `hermes doctor`; the log has more: `hermes logs gui`.".to_owned()
-        }),
+        detail: shown,
+        hint: (status.is_server_error()).then(|| hint(detail).to_owned()),
+    }
+}
+
+/// What to do about a failure.
+fn hint(detail: &str) -> &'static str {
+    if detail.contains("keeps it locked") {
+        "Another program is working on this file. Load the page again in a moment; if that does not \
+         help, `fuser -v` with the path of the file names the program, to be waited for or ended."
+    } else {
+        "Look at it with `hermes doctor`; the log has more: `hermes logs gui`."
     }
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use askama::Template;
-use hermes_board::boards::BoardHome;
 use hermes_runtime::Context;
 use serde::Deserialize;
 use serde_json::Value;
@@ -147,7 +146,7 @@ struct Found {
 
 impl Found {
     fn look(context: &Context) -> Self {
-        let home = BoardHome::resolve(&context.env, &context.location);
+        let home = hermes_runtime::board_home(context);
         let lock = home.dispatcher_lock();
         let in_containers = context.config().text("terminal.backend") == "docker";
         Self {

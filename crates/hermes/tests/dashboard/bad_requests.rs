@@ -111,7 +111,87 @@ fn a_hundred_megabytes_are_refused_before_they_are_read() {
         .raw_body(body)
         .send();
     assert_eq!(sent.status, 413);
+    // One that does not say how long it is: it is measured as it comes.
+    let pieces = server
+        .with_token("POST", "/api/plugins/kanban/tasks")
+        .send_in_pieces(100);
+    assert!(pieces.expect(413)["detail"].is_string());
+    let peak = peak_megabytes(server.process.pid());
+    assert!(peak < 100, "a body was kept whole: {peak} MB");
     assert_eq!(server.get("/api/sessions")["total"], 0);
+}
+
+/// The most memory that a process has had.
+fn peak_megabytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
+    kilobytes.unwrap().parse::<u64>().unwrap() / 1024
+}
+
+#[test]
+fn what_is_done_to_something_unknown_is_refused_and_makes_nothing() {
+    let home = home();
+    let server = Server::local(&home);
+    let board = "/api/plugins/kanban";
+    for (method, path, body) in [
+        ("DELETE", "/api/sessions/no-such".to_owned(), json!({})),
+        (
+            "PATCH",
+            "/api/sessions/no-such".to_owned(),
+            json!({"title": "x"}),
+        ),
+        (
+            "PUT",
+            "/api/cron/jobs/000000000000".to_owned(),
+            json!({"updates": {"name": "x"}}),
+        ),
+        (
+            "DELETE",
+            "/api/cron/jobs/000000000000".to_owned(),
+            json!({}),
+        ),
+        (
+            "POST",
+            "/api/cron/jobs/000000000000/pause".to_owned(),
+            json!({}),
+        ),
+        ("DELETE", "/api/profiles/nobody".to_owned(), json!({})),
+        (
+            "PUT",
+            "/api/profiles/nobody/soul".to_owned(),
+            json!({"content": "x"}),
+        ),
+        (
+            "PATCH",
+            format!("{board}/tasks/t_00000000"),
+            json!({"title": "x"}),
+        ),
+        ("DELETE", format!("{board}/tasks/t_00000000"), json!({})),
+        (
+            "POST",
+            format!("{board}/tasks/t_00000000/comments"),
+            json!({"body": "x"}),
+        ),
+        (
+            "POST",
+            format!("{board}/tasks/t_00000000/review/approve"),
+            json!({}),
+        ),
+        ("POST", format!("{board}/boards/nowhere/switch"), json!({})),
+        ("POST", "/api/chat/runs/run_00/stop".to_owned(), json!({})),
+        (
+            "DELETE",
+            "/api/env".to_owned(),
+            json!({"key": "NO_SUCH_KEY"}),
+        ),
+    ] {
+        let answer = server.call(method, &path, &body);
+        assert_eq!(answer.status, 404, "{method} {path}: {}", answer.body);
+        assert!(answer.json()["detail"].is_string(), "{method} {path}");
+    }
+    assert!(!home.path("profiles/nobody").exists());
+    assert_eq!(server.get("/api/cron/jobs"), json!([]));
 }
 
 #[test]

@@ -23,19 +23,10 @@ fn column<'b>(board: &'b Value, name: &str) -> &'b Vec<Value> {
 }
 
 #[test]
-fn cards_are_made_changed_moved_linked_and_deleted() {
+fn board_has_its_columns_and_each_card_its_ages() {
     let home = home();
     let server = Server::local(&home);
-    let made = create(
-        &server,
-        &json!({"title": "First", "assignee": "default", "priority": 3}),
-    );
-    let first = made["task"]["id"].as_str().unwrap().to_owned();
-    assert_eq!(made["task"]["status"], "ready");
-    assert!(made["warning"].as_str().unwrap().contains("no dispatcher"));
-    let second = create(&server, &json!({"title": "Second", "parents": [first]}));
-    assert!(second.get("warning").is_none());
-    let second = second["task"]["id"].as_str().unwrap().to_owned();
+    create(&server, &json!({"title": "Only", "assignee": "default"}));
     let board = server.get(&format!("{ROOT}/board"));
     let names: Vec<&str> = board["columns"]
         .as_array()
@@ -54,6 +45,31 @@ fn cards_are_made_changed_moved_linked_and_deleted() {
         "done",
     ];
     assert_eq!(names, expected);
+    let card = &column(&board, "ready")[0];
+    let age: Vec<&String> = card["age"].as_object().unwrap().keys().collect();
+    let expected = [
+        "created_age_seconds",
+        "started_age_seconds",
+        "time_to_complete_seconds",
+    ];
+    assert_eq!(age, expected);
+}
+
+#[test]
+fn cards_are_made_changed_moved_linked_and_deleted() {
+    let home = home();
+    let server = Server::local(&home);
+    let made = create(
+        &server,
+        &json!({"title": "First", "assignee": "default", "priority": 3}),
+    );
+    let first = made["task"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(made["task"]["status"], "ready");
+    assert!(made["warning"].as_str().unwrap().contains("no dispatcher"));
+    let second = create(&server, &json!({"title": "Second", "parents": [first]}));
+    assert!(second.get("warning").is_none());
+    let second = second["task"]["id"].as_str().unwrap().to_owned();
+    let board = server.get(&format!("{ROOT}/board"));
     let card = &column(&board, "ready")[0];
     assert_eq!(card["link_counts"], json!({"parents": 0, "children": 1}));
     assert_eq!(card["progress"], json!({"done": 0, "total": 1}));

@@ -128,6 +128,30 @@ impl Request {
         answer
     }
 
+    /// Sends a body of so many megabytes in pieces, without saying how long it will be.
+    pub(crate) fn send_in_pieces(&self, megabytes: usize) -> Answer {
+        let mut stream = self.connect();
+        let head = format!(
+            "{}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
+            self.head(None)
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut piece = b"100000\r\n".to_vec();
+        piece.resize(piece.len() + (1 << 20), b' ');
+        piece.extend(b"\r\n");
+        // A server that has had enough answers before the end.
+        let sent = (0..megabytes).all(|_| stream.write_all(&piece).is_ok());
+        if sent {
+            drop(stream.write_all(b"0\r\n\r\n"));
+        }
+        let mut reader = BufReader::new(stream);
+        let mut answer = read_head(&mut reader);
+        let mut body = Vec::new();
+        drop(reader.read_to_end(&mut body));
+        answer.body = decoded(&answer, &body);
+        answer
+    }
+
     /// Sends it and returns the connection, with the head of the answer read.
     pub(crate) fn open(&self) -> (Answer, BufReader<TcpStream>) {
         let mut stream = self.connect();
@@ -218,4 +242,20 @@ pub(crate) fn next_message(reader: &mut impl Read) -> Option<Vec<u8>> {
             _ => {}
         }
     }
+}
+
+/// A message of a client with this text or these bytes: masked, as the protocol wants it.
+pub(crate) fn client_message(is_text: bool, payload: &[u8]) -> Vec<u8> {
+    let mut message = vec![if is_text { 0x81 } else { 0x82 }];
+    match u8::try_from(payload.len()) {
+        Ok(length @ ..=125) => message.push(0x80 | length),
+        _ => {
+            message.push(0x80 | 0x7e);
+            message.extend(u16::try_from(payload.len()).unwrap().to_be_bytes());
+        }
+    }
+    // A mask of zeroes.
+    message.extend([0; 4]);
+    message.extend_from_slice(payload);
+    message
 }

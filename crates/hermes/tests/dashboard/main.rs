@@ -9,9 +9,11 @@
     reason = "tests access files and processes directly"
 )]
 
+mod agents;
 mod api;
 mod bad_requests;
 mod board;
+mod chat_tab;
 mod client;
 mod drain;
 mod gate;

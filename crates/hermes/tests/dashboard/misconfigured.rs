@@ -51,13 +51,25 @@ struct Holder(Child);
 
 impl Holder {
     fn of(path: &std::path::Path) -> Self {
-        let script = "import sqlite3, sys\n\
-                      store = sqlite3.connect(sys.argv[1])\n\
-                      store.execute('BEGIN EXCLUSIVE')\n\
-                      print('held', flush=True)\n\
-                      sys.stdin.read()\n";
+        Self::running("", path)
+    }
+
+    /// One that keeps everybody else from reading, too.
+    fn of_everything(path: &std::path::Path) -> Self {
+        Self::running("store.execute('PRAGMA locking_mode=EXCLUSIVE')\n", path)
+    }
+
+    fn running(first: &str, path: &std::path::Path) -> Self {
+        let script = format!(
+            "import sqlite3, sys\n\
+             store = sqlite3.connect(sys.argv[1])\n\
+             {first}\
+             store.execute('BEGIN EXCLUSIVE')\n\
+             print('held', flush=True)\n\
+             sys.stdin.read()\n"
+        );
         let mut process = Command::new("python3")
-            .args(["-c", script])
+            .args(["-c", &script])
             .arg(path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -103,6 +115,43 @@ fn a_board_that_somebody_else_holds_is_said_and_the_rest_goes_on() {
     drop(holder);
     let created = server.call("POST", path, &card);
     assert_eq!(created.status, 200, "{}", created.body);
+}
+
+/// However long other programs would wait for the board, a page does not keep anybody waiting for more
+/// than ten seconds.
+#[test]
+fn a_locked_board_is_given_up_after_ten_seconds() {
+    let home = home();
+    home.hermes(["kanban", "create", "A card"]).run().succeeds();
+    let call = dashboard(&home).env("HERMES_KANBAN_BUSY_TIMEOUT_MS", "600000");
+    let server = Server::start(call);
+    let _holder = Holder::of_everything(&home.path("kanban.db"));
+    let page = server.request("GET", "/board");
+    let board = server.with_token("GET", "/api/plugins/kanban/board");
+    let card = json!({"title": "Another"});
+    let creating = server.with_token("POST", "/api/plugins/kanban/tasks");
+    let creating = creating.json(&card);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let answers = [&board, &creating].map(|asked| scope.spawn(|| asked.send()));
+        let shown = scope.spawn(|| page.send());
+        for answer in answers {
+            let answer = answer.join().unwrap();
+            let detail = answer.expect(503)["detail"].to_string();
+            assert!(
+                detail.contains("kanban.db") && detail.contains("locked"),
+                "{detail}"
+            );
+        }
+        let shown = shown.join().unwrap();
+        assert!(shown.body.contains("locked"), "{}", shown.body);
+        assert!(shown.body.contains("names the program"), "{}", shown.body);
+    });
+    // The rest is room for a busy machine; without the cap it would be ten minutes.
+    let taken = begun.elapsed();
+    assert!((10..25).contains(&taken.as_secs()), "{taken:?}");
+    // What has nothing to do with the board has gone on.
+    assert_eq!(server.request("GET", "/api/status").send().status, 200);
 }
 
 #[test]

@@ -2,22 +2,8 @@
 
 use std::io::Write;
 
-use super::client::next_message;
+use super::client::{client_message, next_message};
 use super::server::{Server, TOKEN, dashboard, home};
-
-/// A message of a client: masked, as the protocol wants it.
-fn frame(payload: &[u8]) -> Vec<u8> {
-    let mut frame = vec![
-        0x82,
-        0x80 | u8::try_from(payload.len()).unwrap(),
-        0,
-        0,
-        0,
-        0,
-    ];
-    frame.extend_from_slice(payload);
-    frame
-}
 
 #[test]
 fn what_is_typed_reaches_the_conversation_and_its_answer_comes_back() {
@@ -37,7 +23,7 @@ fn what_is_typed_reaches_the_conversation_and_its_answer_comes_back() {
     let mut shown = String::new();
     connection
         .get_mut()
-        .write_all(&frame(b"\x1b[RESIZE:100;30]"))
+        .write_all(&client_message(false, b"\x1b[RESIZE:100;30]"))
         .unwrap();
     let mut is_asked = false;
     while !shown.contains("sapphire") {
@@ -48,7 +34,7 @@ fn what_is_typed_reaches_the_conversation_and_its_answer_comes_back() {
             is_asked = true;
             connection
                 .get_mut()
-                .write_all(&frame(b"which stone?\r"))
+                .write_all(&client_message(false, b"which stone?\r"))
                 .unwrap();
         }
     }

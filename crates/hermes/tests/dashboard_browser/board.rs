@@ -105,6 +105,41 @@ fn a_card_leaves_triage_and_done_by_being_dragged() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
+/// What others do may draw the board anew while a card is in the hand.
+#[test]
+fn a_card_that_is_drawn_anew_in_mid_drag_is_moved_all_the_same() {
+    let served = Served::new();
+    let id = served.card("Which database?", &["--triage"]);
+    let mut browser = Browser::start();
+    browser.open(&served.url("/board"));
+    browser.eval(&format!(
+        "(() => {{
+            const card = document.getElementById('card-{id}');
+            const middle = (element) => {{
+                const box = element.getBoundingClientRect();
+                return {{ clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 }};
+            }};
+            const pointer = (kind, at) =>
+                new PointerEvent(kind, {{ pointerId: 1, button: 0, bubbles: true, ...at }});
+            const there = middle(document.querySelector('#column-todo'));
+            card.dispatchEvent(pointer('pointerdown', middle(card)));
+            card.replaceWith(card.cloneNode(true));
+            window.dispatchEvent(pointer('pointermove', there));
+            window.dispatchEvent(pointer('pointerup', there));
+        }})()"
+    ));
+    browser.until(
+        "the card is in todo",
+        &format!("{} === 'todo'", column_of(&id)),
+    );
+    eventually("the board says the same", || {
+        let shown = served.hermes(&["kanban", "show", &id, "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        shown["task"]["status"] == "todo"
+    });
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
 /// A change by somebody else arrives without a reload.
 #[test]
 fn what_others_do_is_seen_at_once() {

@@ -139,6 +139,18 @@ fn a_damaged_board_and_a_missing_home_are_named() {
     assert!(browser.text(".trouble").contains("hermes doctor"));
     browser.open(&served.url("/sessions"));
     assert!(browser.eval("document.querySelector('.trouble')").is_null());
+    // The same of conversations.
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        drop(std::fs::remove_file(served.home.path(name)));
+    }
+    let garbage = "no database, and long enough to be looked at ".repeat(40);
+    std::fs::write(served.home.path("state.db"), garbage).unwrap();
+    for path in ["/sessions", "/usage"] {
+        browser.open(&served.url(path));
+        let said = browser.text(".trouble");
+        assert!(said.contains("state.db"), "{path}: {said}");
+        assert!(said.contains("hermes doctor"), "{path}: {said}");
+    }
     let home = served.home.root();
     std::fs::rename(&home, served.home.outside("elsewhere")).unwrap();
     browser.open(&served.url("/board"));

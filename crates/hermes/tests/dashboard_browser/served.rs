@@ -40,6 +40,11 @@ impl Served {
         let home = home();
         let words = ["dashboard", "--no-open", "--port", "0"];
         let process = home.hermes(words).env("HERMES_WEB_DIST", dist).start();
+        Self::of(home, process)
+    }
+
+    /// One that was started already.
+    pub(crate) fn of(home: TestHome, process: Running) -> Self {
         let port = port_of(&process);
         Self {
             home,

@@ -11,11 +11,11 @@ use hermes_proc::{Child, Group, KillTiming, Pty, Streams, resize_terminal};
 use hermes_session::SessionStore;
 use tokio::sync::mpsc;
 
+use super::admitted;
 use crate::api::program;
 use crate::app::{App, off_loop, stopped};
 use crate::call::{Answered, Call};
-use crate::gate::Mode;
-use crate::http::{ApiError, Handshake, Received, Socket};
+use crate::http::{ApiError, Received, Socket};
 
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 80;
@@ -36,20 +36,7 @@ struct Terminal {
 
 /// `GET /api/pty`, a WebSocket; `resume` names a session.
 pub(crate) async fn pty(mut call: Call) -> Answered {
-    let refused = |message: &str| ApiError::forbidden(message).field("code", 4403);
-    if !call.app.has_chat {
-        let message = "the chat in a terminal is off; `hermes dashboard --tui` offers it";
-        return Err(refused(message));
-    }
-    if call.app.gate.mode() == (Mode::Open { full: false }) {
-        let message = "a dashboard without logins offers no terminal; \
-                       HERMES_DASHBOARD_INSECURE_FULL=1 allows it";
-        return Err(refused(message));
-    }
-    let upgrade = call.take_upgrade();
-    let handshake = Handshake::of(call.headers(), upgrade)?;
-    let place = call.app.sockets.clone().try_acquire_owned();
-    let place = place.map_err(|_| ApiError::unavailable("too many clients are connected"))?;
+    let (handshake, place) = admitted(&mut call)?;
     let (app, resumed) = (Arc::clone(&call.app), call.query("resume"));
     let terminal = off_loop(move || start(&app, resumed.as_deref())).await?;
     let (response, upgrade) = handshake.accept();
