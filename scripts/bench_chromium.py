@@ -35,7 +35,9 @@ class Chromium:
 
     def seconds_until(self, address, text, patience):
         """Seconds from the navigation to the text on the page; None if it never came."""
-        with tempfile.TemporaryDirectory(prefix="bench-chromium-") as profile:
+        # Helpers of Chromium may write a moment longer than it lives itself.
+        with tempfile.TemporaryDirectory(prefix="bench-chromium-",
+                                         ignore_cleanup_errors=True) as profile:
             process = subprocess.Popen(
                 [self.program, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
                  "--disable-dev-shm-usage", "--disable-extensions", "--remote-debugging-port=0",

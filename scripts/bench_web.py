@@ -116,11 +116,17 @@ def seeded(bench, program, home):
 
     def must(*words):
         subprocess.run([program, *words], env=environment, check=True, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL)
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     for number in range(CARDS):
         must("kanban", "create", f"Card {number:04}")
-    must("sessions", "list")
+    # A conversation makes the database of conversations; how it was made does not stay.
+    script, settings = home / ".hermes/script.yaml", home / ".hermes/config.yaml"
+    script.write_text("turns:\n  - text: Hello.\n")
+    settings.write_text("model: {default: demo, provider: replay, script: script.yaml}\n")
+    must("chat", "-q", "Hello")
+    script.unlink()
+    settings.unlink()
     store = sqlite3.connect(home / ".hermes/state.db")
     now = time.time()
     for number in range(SESSIONS):
@@ -136,6 +142,19 @@ def seeded(bench, program, home):
     store.close()
 
 
+def starts(name, program, environment):
+    """Whether a dashboard comes up at all; that of 0.15.1 lacks a module in its package on PyPI. The first
+    start of a program also makes files that later ones find."""
+    try:
+        Dashboard(name, program, environment).end()
+    except RuntimeError as error:
+        if name == "ours":
+            raise
+        print(f"dashboard: {name} is left out: {str(error).strip().splitlines()[-1]}")
+        return False
+    return True
+
+
 def measure(bench, programs, versions, root):
     root = Path(root) / "web"
     seed = root / "seed"
@@ -145,15 +164,13 @@ def measure(bench, programs, versions, root):
     for name in names:
         shutil.copytree(seed, root / name)
         environments[name] = {**bench.environment, "HOME": str(root / name)}
+    names = [name for name in names if starts(name, programs[name], environments[name])]
     figures = {what: {name: [] for name in names}
                for what in ("ready", "memory", "/api/status", "/api/sessions", "board", "shown")}
-    for turn in range(ROUNDS + 1):
+    for _ in range(ROUNDS):
         for name in names:
             dashboard = Dashboard(name, programs[name], environments[name])
             try:
-                # The first start of a program makes files that later ones find.
-                if turn == 0:
-                    continue
                 figures["ready"][name].append(dashboard.ready_after)
                 time.sleep(IDLE)
                 figures["memory"][name].append(dashboard.megabytes())
@@ -164,7 +181,7 @@ def measure(bench, programs, versions, root):
             finally:
                 dashboard.end()
     chromium = Chromium.found()
-    for turn in range(PAINTS if chromium else 0):
+    for _ in range(PAINTS if chromium else 0):
         for name in names:
             dashboard = Dashboard(name, programs[name], environments[name])
             try:
@@ -215,7 +232,8 @@ def page(figures, versions):
         f"`hermes dashboard` on loopback, with {SESSIONS} conversations and {CARDS:,} cards in its home;"
         f" median of {ROUNDS}",
         f"starts, memory after {IDLE:.0f} s without work. The last row has no budget: what Chromium needs",
-        "for a thousand cards is in both figures.", "",
+        "for a thousand cards is in both figures. The dashboard of 0.15.1 does not start from its package: a",
+        "module of it is not in there.", "",
         "| Work | Reference | Reference | We | Factor | Budget |",
         "|---|---|---|---|---|---|",
     ]
