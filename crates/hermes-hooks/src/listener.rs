@@ -33,12 +33,24 @@ pub trait HookListener: Send + Sync {
     fn fails_closed(&self) -> bool;
 }
 
+/// The command of a plugin that is started for each event.
+pub trait ListenerCommand: Send + Sync {
+    /// The program and its arguments; the error says why there is none now.
+    fn words(&self) -> Result<Vec<String>, String>;
+}
+
+impl ListenerCommand for Vec<String> {
+    fn words(&self) -> Result<Vec<String>, String> {
+        Ok(self.clone())
+    }
+}
+
 /// A plugin that is started for each event, as a shell hook is.
 pub struct ExecListener {
     pub name: String,
     pub events: Vec<HookEvent>,
     /// The program and its arguments.
-    pub command: Vec<String>,
+    pub command: Arc<dyn ListenerCommand>,
     /// The directory of the plugin, in which it is started.
     pub directory: PathBuf,
     /// Variables that its environment has besides those of a user's script.
@@ -50,8 +62,8 @@ pub struct ExecListener {
 
 impl ExecListener {
     /// The words of the command; a program with a relative path is one of the plugin.
-    fn words(&self) -> Vec<String> {
-        let mut words = self.command.clone();
+    fn words(&self) -> Result<Vec<String>, String> {
+        let mut words = self.command.words()?;
         if let Some(program) = words.first_mut()
             && program.contains('/')
             && !program.starts_with(['/', '~'])
@@ -59,7 +71,7 @@ impl ExecListener {
             let path = hermes_fs::without_dots(&self.directory.join(&*program));
             *program = path.to_string_lossy().into_owned();
         }
-        words
+        Ok(words)
     }
 }
 
@@ -78,7 +90,7 @@ impl HookListener for ExecListener {
         payload: &str,
         interrupt: Option<&Arc<Wake>>,
     ) -> Result<HookReply, String> {
-        let words = self.words();
+        let words = self.words()?;
         let spec = HookSpec::of_words(event, &words, self.timeout, &self.env_passthrough);
         let run = run_hook(&spec, payload, &*self.host, &self.directory, interrupt);
         match run.problem {

@@ -37,7 +37,7 @@ fn hooks(directory: &Path, script: &str, fails_closed: bool) -> Hooks {
     let listener = ExecListener {
         name: "checker".to_owned(),
         events: vec![HookEvent::PreToolCall, HookEvent::PostToolCall],
-        command: vec!["./hook.sh".to_owned(), "a b".to_owned()],
+        command: Arc::new(vec!["./hook.sh".to_owned(), "a b".to_owned()]),
         directory: directory.to_owned(),
         env_passthrough: vec!["CHECKER_KEY".to_owned()],
         timeout: Duration::from_millis(500),

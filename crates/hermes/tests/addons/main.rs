@@ -20,6 +20,7 @@ mod installing;
 mod keeping;
 mod known_malware;
 mod node;
+mod plugin_packages;
 mod updates;
 mod workers;
 
