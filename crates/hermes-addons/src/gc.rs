@@ -102,7 +102,7 @@ impl Addons {
             for generation in store.generations(name) {
                 generation.retire(store, false)?;
             }
-            store.discard(&store.locks_path(name))?;
+            store.forget(name)?;
         }
         Ok(removed)
     }

@@ -56,8 +56,7 @@ impl Addons {
         for generation in &generations {
             generation.retire(&store, force).map_err(of_feature)?;
         }
-        // What is installed anew is resolved anew.
-        store.discard(&locks).map_err(of_feature)?;
+        store.forget(name).map_err(of_feature)?;
         Ok(Removal {
             removed: !generations.is_empty(),
             bytes: entry.map_or(0, |entry| entry.bytes),

@@ -97,6 +97,16 @@ impl Store {
             .collect()
     }
 
+    /// Removes what is left of a feature once nobody uses anything of it: an empty directory, and the
+    /// closures that were resolved for it.
+    pub(crate) fn forget(&self, feature: &str) -> Result<()> {
+        if self.generations(feature).is_empty() {
+            self.discard(&self.root.join(directory_of(feature)))?;
+        }
+        // What is installed anew is resolved anew.
+        self.discard(&self.locks_path(feature))
+    }
+
     /// All features of which there is something.
     pub(crate) fn environment_names(&self) -> Vec<String> {
         let names = |directory: &str| {

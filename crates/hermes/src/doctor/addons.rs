@@ -152,8 +152,9 @@ fn features(overview: &Overview, report: &mut Report) {
         worker(row, report);
         match row.state {
             State::Installed | State::Installing => {
-                let version = row.version.as_deref().unwrap_or_default();
-                let text = format!("{name} {version} ({})", row.state.name());
+                let version = row.version.as_ref();
+                let version = version.map_or_else(String::new, |version| format!(" {version}"));
+                let text = format!("{name}{version} ({})", row.state.name());
                 report.ok("addon", text);
             }
             State::Stale => {

@@ -90,7 +90,7 @@ impl Bench {
         let log = self.desk.home.outside("calls");
         let script = INSTALLER
             .replace("LOG", &format!("{:?}", log.display().to_string()))
-            .replace("INDEX", &format!("{index:?}"))
+            .replace("INDEX", &format!("'{index}'"))
             .replace("FIRST", then);
         let script = format!("#!{}\n{script}", python().display());
         self.desk.home.put_outside("bin/uv", script, 0o755);
@@ -366,7 +366,8 @@ fn a_moved_pin_is_asked_about_again_and_the_way_back_is_known() {
         .run(&["plugins", "update", "notes"])
         .exits(1)
         .says_part("--install-packages");
-    let tools = bench.run(&["tools", "list", "--json"]).succeeds();
+    let tools = bench.run(&["tools", "list", "--json"]);
+    tools.succeeds();
     assert!(!tools.stdout.contains("versions"), "{tools}");
     // The index gives other files by now; what was recorded of `tone` still counts.
     bench.installer("pass", "second");

@@ -171,6 +171,13 @@ fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> 
             ))?;
             continue;
         }
+        if let Some(packages) = of_plugin(feature, context)? {
+            let specs = packages.specs.join(", ");
+            context.note(format!(
+                "{feature}: would be resolved and installed with what it needs: {specs}"
+            ))?;
+            continue;
+        }
         let details = super::succeeded(context, addons.details(feature), args.json)?;
         if !args.json {
             let refusal = addons.settings().gate().refusal();

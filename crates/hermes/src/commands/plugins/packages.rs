@@ -1,7 +1,7 @@
 //! Packages of Python that a plugin declares: shown, agreed to, and installed into an environment of the
 //! plugin's own.
 
-use hermes_addons::{InstallRequest, PluginPackages, State};
+use hermes_addons::{Code, InstallRequest, PluginPackages, State};
 use hermes_plugins::{Manifest, Plugin};
 use hermes_runtime::ProfilePlugins;
 use serde_json::{Value, json};
@@ -63,13 +63,23 @@ pub(super) fn provide(
     if state != State::Stale && !args.install_packages {
         ask(plugin, &packages, context)?;
     }
+    let elsewhere = format!(
+        "try again, or name another source: hermes addons install {} --mirror URL, or --wheelhouse DIR",
+        packages.feature
+    );
     let request = InstallRequest {
         feature: packages.feature,
         specs: packages.specs,
         ..InstallRequest::default()
     };
     let done = install_with_progress(context, &found.addons, request)?;
-    let done = done.inspect_err(|error| tracing::warn!(code = error.code.name(), "{error}"))?;
+    let done = done.map_err(|mut error| {
+        tracing::warn!(code = error.code.name(), "{error}");
+        if error.code == Code::Offline {
+            error.hint = Some(elsewhere);
+        }
+        error
+    })?;
     context.line(format!(
         "✓ Installed its packages: {} in {:.1} s",
         human_size(done.bytes),
