@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_fs::{Directory, Kind};
 
-use super::names::{ENVIRONMENTS, INDEX, LOCK, LOCKS, NODE, SHIMS, STAGES, STAMP, TRASH};
+use super::names::{ENVIRONMENTS, INDEX, LOCK, NODE, SHIMS, STAGES, STAMP, TRASH};
 use crate::error::{AddonError, Code, Result};
 use crate::settings::{AddonSettings, IMAGE_PREFIX};
 
@@ -95,7 +95,7 @@ impl Store {
     pub(crate) fn create_parts(&self) -> Result<()> {
         let failed = |error: hermes_fs::Error| AddonError::store(&self.root, &error);
         let root = Directory::open(&self.root).map_err(failed)?;
-        for name in [ENVIRONMENTS, NODE, LOCKS, SHIMS, STAGES, TRASH] {
+        for name in [ENVIRONMENTS, NODE, SHIMS, STAGES, TRASH] {
             let made = root.create_directories(Path::new(name), 0o700);
             made.map_err(failed)?;
         }

@@ -166,6 +166,40 @@ impl Desk {
     }
 }
 
+#[test]
+fn the_table_of_promises_names_tests_that_exist() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut code = String::new();
+    for directory in ["addons", "addons_packages", "plugins", "image"] {
+        for name in names(&tests.join(directory)) {
+            if name.ends_with(".rs") {
+                code.push_str(&fs::read_to_string(tests.join(directory).join(name)).unwrap());
+            }
+        }
+    }
+    let table = fs::read_to_string(tests.join("addons/README.md")).unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .collect();
+    let checks = (1..=34).filter(|number| {
+        let start = format!("| {number} ");
+        rows.iter().any(|row| row.starts_with(&start))
+    });
+    assert_eq!(checks.count(), 34);
+    for row in rows {
+        let tests = row
+            .trim_end_matches([' ', '|'])
+            .rsplit("| ")
+            .next()
+            .unwrap();
+        for name in tests.split('`').skip(1).step_by(2) {
+            let test = format!("#[test]\nfn {name}() {{");
+            assert!(code.contains(&test), "{name}");
+        }
+    }
+}
+
 /// The names in a directory, sorted; none where there is no directory.
 fn names(path: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(path) else {
