@@ -88,6 +88,8 @@ fn packages_of_a_plugin_are_resolved_once_and_pinned_by_the_hashes_found_then() 
         desk.home.run(enable).succeeds();
         // Another file under the same name is refused, and what was there serves.
         wheel(&wheels, ("tone", "2.0"), "second", &[]);
+        // What uv keeps of the first one would do; pip keeps nothing of a directory.
+        drop(fs::remove_dir_all(desk.home.path("cache")));
         let again = desk.packages(installer, &[from[0], from[1], "--force"]);
         again.exits(1);
         assert_eq!(error_code(&again), "hash_mismatch", "{again}");
