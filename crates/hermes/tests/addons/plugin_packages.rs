@@ -68,6 +68,9 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 "#;
 
+/// By which a plugin is enabled with its packages.
+const ALL: [&str; 2] = ["--enable", "--install-packages"];
+
 /// A user with a plugin in a directory outside of the home.
 struct Bench {
     desk: Desk,
@@ -115,18 +118,17 @@ impl Bench {
         self.call(words).run()
     }
 
+    /// Installs the plugin, with these options.
+    fn install(&self, options: &[&str]) -> ProgramOutput {
+        let source = self.source.display().to_string();
+        let words = ["plugins", "install", &source].into_iter();
+        self.run(&words.chain(options.iter().copied()).collect::<Vec<_>>())
+    }
+
     /// The plugin is installed and enabled with its packages.
     fn enabled(packages: &str) -> Self {
         let bench = Self::new(packages);
-        let source = bench.source.display().to_string();
-        let words = [
-            "plugins",
-            "install",
-            &source,
-            "--enable",
-            "--install-packages",
-        ];
-        bench.run(&words).succeeds();
+        bench.install(&ALL).succeeds();
         bench
     }
 
@@ -161,8 +163,7 @@ impl Bench {
 #[test]
 fn packages_are_agreed_to_installed_for_the_plugin_alone_and_used_by_it() {
     let bench = Bench::new("['greet==1.0']");
-    let source = bench.source.display().to_string();
-    let install = bench.run(&["plugins", "install", &source, "--enable"]);
+    let install = bench.install(&["--enable"]);
     install
         .exits(1)
         .says_part("greet==1.0")
@@ -198,10 +199,7 @@ fn packages_are_agreed_to_installed_for_the_plugin_alone_and_used_by_it() {
 #[test]
 fn a_person_at_a_terminal_is_asked_and_may_say_no() {
     let bench = Bench::new("['greet==1.0']");
-    let source = bench.source.display().to_string();
-    bench
-        .run(&["plugins", "install", &source, "--no-enable"])
-        .succeeds();
+    bench.install(&["--no-enable"]).succeeds();
     for (answer, code) in [("n\r", 1), ("y\r", 0)] {
         let mut terminal = bench
             .call(&["plugins", "enable", "notes"])
@@ -260,9 +258,8 @@ fn a_command_that_could_not_use_its_packages_is_refused() {
     let manifest =
         "name: notes\nruntime: mcp\ncommand: [./run.sh]\npip_dependencies: ['greet==1.0']\n";
     fs::write(bench.source.join("plugin.yaml"), manifest).unwrap();
-    let source = bench.source.display().to_string();
     bench
-        .run(&["plugins", "install", &source])
+        .install(&[])
         .exits(1)
         .says_part("its command is not python3")
         .says_part("[python3, SCRIPT]");
@@ -271,17 +268,9 @@ fn a_command_that_could_not_use_its_packages_is_refused() {
 #[test]
 fn a_failed_install_leaves_the_plugin_off_and_nothing_behind() {
     let bench = Bench::new("['greet==1.0']");
-    let source = bench.source.display().to_string();
     bench.installer("sys.exit('error: the wheel is made of cheese')", "first");
-    let words = [
-        "plugins",
-        "install",
-        &source,
-        "--enable",
-        "--install-packages",
-    ];
     bench
-        .run(&words)
+        .install(&ALL)
         .exits(1)
         .says_part("made of cheese")
         .says_part("Feature 'plugin:notes' unavailable");
@@ -313,10 +302,7 @@ fn a_failed_install_leaves_the_plugin_off_and_nothing_behind() {
 #[test]
 fn the_gates_count_for_packages_of_plugins_too() {
     let bench = Bench::new("['greet==1.0']");
-    let source = bench.source.display().to_string();
-    bench
-        .run(&["plugins", "install", &source, "--no-enable"])
-        .succeeds();
+    bench.install(&["--no-enable"]).succeeds();
     let enable = ["plugins", "enable", "notes", "--install-packages"];
     bench
         .call(&enable)
@@ -462,10 +448,7 @@ fn an_update_of_the_program_brings_packages_of_plugins_back() {
 #[test]
 fn of_two_who_enable_a_plugin_at_once_one_does_the_work() {
     let bench = Bench::new("['greet==1.0']");
-    let source = bench.source.display().to_string();
-    bench
-        .run(&["plugins", "install", &source, "--no-enable"])
-        .succeeds();
+    bench.install(&["--no-enable"]).succeeds();
     bench.installer("import time; time.sleep(0.3)", "first");
     let enable = ["plugins", "enable", "notes", "--install-packages"];
     let mut running: Vec<_> = (0..4).map(|_| bench.call(&enable).start()).collect();
@@ -489,15 +472,7 @@ fn a_hook_that_is_a_script_has_its_packages_too() {
     let hook = "import greet, json, sys\njson.load(sys.stdin)\n\
                 print(json.dumps({'decision': 'block', 'reason': 'greet ' + greet.VERSION}))\n";
     fs::write(bench.source.join("hook.py"), hook).unwrap();
-    let source = bench.source.display().to_string();
-    let words = [
-        "plugins",
-        "install",
-        &source,
-        "--enable",
-        "--install-packages",
-    ];
-    bench.run(&words).succeeds();
+    bench.install(&ALL).succeeds();
     let script = bench.desk.home.path("script.yaml");
     bench.desk.home.put(
         "script.yaml",
@@ -530,15 +505,7 @@ fn what_the_core_has_limits_the_versions_and_a_conflict_is_told() {
             .put_outside("locks/constraints.txt", text, 0o644);
     };
     constraints("tone==1.5\n");
-    let source = bench.source.display().to_string();
-    let words = [
-        "plugins",
-        "install",
-        &source,
-        "--enable",
-        "--install-packages",
-    ];
-    bench.run(&words).succeeds();
+    bench.install(&ALL).succeeds();
     // Without the limit it would be the newest, 2.0.
     assert!(bench.versions().contains("greet 1.0 tone 1.5"));
     let log = fs::read_to_string(bench.desk.home.outside("calls")).unwrap();
