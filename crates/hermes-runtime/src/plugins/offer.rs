@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_hooks::{ExecListener, HookEvent, HookHost, HookListener, ListenerCommand};
+use hermes_hooks::{
+    ExecListener, HookEvent, HookHost, HookListener, ListenerCommand, ListenerProfile,
+};
 use hermes_mcp::{Discovery, PooledServer};
 use hermes_plugins::{Entry, Manifest, Plugin};
 use hermes_secret::Redactor;
@@ -183,27 +185,26 @@ impl ActivePlugin {
         if events.is_empty() {
             return None;
         }
-        let name = self.plugin.key.clone();
+        let profile = ListenerProfile {
+            name: self.plugin.key.clone(),
+            events,
+            timeout: self.entry.hook_timeout,
+            fails_closed: self.entry.fail_closed,
+        };
         match (&self.command, &self.server) {
             (Some(command), _) => {
                 let variables = self.manifest.requires_env.iter();
                 Some(Arc::new(ExecListener {
-                    name,
-                    events,
+                    profile,
                     command: Arc::clone(command),
                     directory: self.plugin.directory.clone(),
                     env_passthrough: variables.map(|one| one.name.clone()).collect(),
-                    timeout: self.entry.hook_timeout,
-                    fails_closed: self.entry.fail_closed,
                     host: Arc::clone(host),
                 }))
             }
             (None, Some(server)) => Some(Arc::new(ServerListener {
-                name,
-                events,
+                profile,
                 server: server.clone(),
-                timeout: self.entry.hook_timeout,
-                fails_closed: self.entry.fail_closed,
             })),
             (None, None) => None,
         }
