@@ -61,7 +61,7 @@ impl Addons {
         let entry = index.features.get(feature).ok_or_else(missing)?;
         let lock = store.lock_with(feature, &entry.lock_sha256);
         let packages = lock.iter().flat_map(|lock| lock.closure.packages());
-        let row = self.plugin_row(feature, &store, &index, None);
+        let row = Self::plugin_row(feature, &store, &index, None);
         Ok(Details {
             closure: packages
                 .map(|one| format!("{}=={}", one.name, one.version))

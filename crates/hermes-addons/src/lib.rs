@@ -19,6 +19,7 @@ mod marker;
 mod node;
 mod node_package;
 mod overview;
+mod plugin_environment;
 mod plugin_packages;
 mod removal;
 mod settings;

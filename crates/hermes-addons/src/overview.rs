@@ -181,7 +181,7 @@ impl Addons {
             .filter(|name| PluginPackages::is_meant(name));
         if let Some(store) = &store {
             let rows =
-                plugins.map(|name| self.plugin_row(name, store, &index, installing.as_deref()));
+                plugins.map(|name| Self::plugin_row(name, store, &index, installing.as_deref()));
             addons.extend(rows);
         }
         let legacy = |store: &Store| {
@@ -229,7 +229,7 @@ impl Addons {
             .features
             .keys()
             .filter(|name| self.plugin_key(name).is_some() && was_activated(name))
-            .map(|name| self.plugin_row(name, &store, &index, None));
+            .map(|name| Self::plugin_row(name, &store, &index, None));
         of_catalog
             .chain(of_plugins)
             .map(|row| (row.feature, row.state))
@@ -295,7 +295,6 @@ impl Addons {
 
     /// The packages of a plugin, of which there is or was something.
     pub(crate) fn plugin_row(
-        &self,
         feature: &str,
         store: &Store,
         index: &Index,

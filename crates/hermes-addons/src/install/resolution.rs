@@ -9,19 +9,13 @@ use serde_json::Value;
 
 use super::diagnosis;
 use super::run::{Attempt, Contents, InstallRequest, InstallStep};
-use super::tool::{Origin, REQUIREMENTS, Runner, Tool, words};
+use super::tool::{CONSTRAINTS, Origin, REPORT, REQUIREMENTS, Runner, Tool, WANTED, words};
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::plugin_packages::PluginPackages;
 use crate::store::{Index, RecordedLock};
 
 const MAX_ANSWER: u64 = 16 << 20;
-/// What is asked for, what must not be contradicted, and what pip answers.
-const WANTED: &str = "requirements.in";
-const CONSTRAINTS: &str = "constraints.txt";
-const REPORT: &str = "report.json";
-/// Files of the stage that only the resolution needs.
-pub(super) const RESOLVING: [&str; 3] = [WANTED, CONSTRAINTS, REPORT];
 
 /// Packages that the programs which add-ons start with have of their own, pinned: what is resolved must
 /// agree with them. They need none. Never the packages of an earlier install: those would keep a pin
@@ -86,7 +80,10 @@ impl Attempt<'_> {
             tool: tool.name.to_owned(),
         });
         let write = |name: &str, lines: &[String]| {
-            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let text: String = lines
+                .iter()
+                .flat_map(|line| [line.as_str(), "\n"])
+                .collect();
             hermes_fs::write_atomic(&runner.stage.join(name), text.as_bytes(), 0o600)
         };
         write(WANTED, &self.contents.specs).map_err(failed)?;

@@ -9,8 +9,7 @@ use hermes_proc::{Captured, Wake};
 use serde::Serialize;
 
 use super::commit::{commit, fresh_generation, now, report};
-use super::resolution::RESOLVING;
-use super::tool::{Origin, REQUIREMENTS, Runner, Tool};
+use super::tool::{Origin, REQUIREMENTS, RESOLVING, Runner, Tool};
 use super::{diagnosis, inspection};
 use crate::addons::Addons;
 use crate::catalog::{Feature, PythonAddon, Support};

@@ -21,6 +21,12 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 const VENV_TIMEOUT: Duration = Duration::from_mins(2);
 /// The lock that an installer is given, in the stage.
 pub(super) const REQUIREMENTS: &str = "requirements.lock";
+/// What is asked for, what must not be contradicted, and what pip answers.
+pub(super) const WANTED: &str = "requirements.in";
+pub(super) const CONSTRAINTS: &str = "constraints.txt";
+pub(super) const REPORT: &str = "report.json";
+/// Files of the stage that only the resolution needs.
+pub(super) const RESOLVING: [&str; 3] = [WANTED, CONSTRAINTS, REPORT];
 /// Bytes kept of each output of an installer.
 const MAX_OUTPUT: usize = 4 << 20;
 
