@@ -57,6 +57,7 @@ pub use open::{BoardOptions, CheckDepth};
 pub use overview::BoardOverview;
 pub use review::NewReviewComment;
 pub use stats::{BoardStats, Counts};
+pub(crate) use suspects::{History, PastEvent, Suspicion};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use undecided::Undecided;

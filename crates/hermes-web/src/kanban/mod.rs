@@ -4,9 +4,12 @@
 pub(crate) mod boards;
 pub(crate) mod cards;
 pub(crate) mod events;
+mod kept;
 mod opened;
 pub(crate) mod review;
 pub(crate) mod settings;
 pub(crate) mod view;
 pub(crate) mod why;
 pub(crate) mod workers;
+
+pub(crate) use kept::KeptBoards;

@@ -10,6 +10,7 @@ use hermes_board::store::BoardStore as _;
 use hermes_board::{BoardOptions, DispatchFlags, Error, KanbanSettings, StoredBoard};
 use hermes_runtime::{Context, dispatch_settings, kanban_settings, worker_setup};
 
+use super::kept::Terms;
 use crate::call::Call;
 use crate::http::ApiError;
 
@@ -22,6 +23,8 @@ pub(super) struct OpenBoard {
     pub(super) home: BoardHome,
     pub(super) settings: KanbanSettings,
     pub(super) store: StoredBoard,
+    /// Under which the connection may serve the next request; see [`OpenBoard::keep`].
+    terms: Option<Terms>,
 }
 
 /// Where boards are.
@@ -49,13 +52,28 @@ impl OpenBoard {
         let home = board_home(&context);
         let settings = kanban_settings(&context);
         let board = chosen(call, &home)?;
-        let store = StoredBoard::open(&board, &options(&context))?;
+        let asked = Terms::of(&board, &context);
+        let kept = asked
+            .as_ref()
+            .and_then(|asked| call.app.boards.take(&board, asked));
+        let (store, terms) = match kept {
+            Some((store, terms)) => (store, Some(terms)),
+            None => (StoredBoard::open(&board, &options(&context))?, asked),
+        };
         Ok(Self {
             context,
             home,
             settings,
             store,
+            terms,
         })
+    }
+
+    /// Keeps the connection for the next request. For one that only reads, and has come to its end.
+    pub(super) fn keep(self, call: &Call) {
+        if let Some(terms) = self.terms {
+            call.app.boards.put(self.store, terms);
+        }
     }
 
     /// A card that must be there.
