@@ -344,3 +344,69 @@ fn stored_keys(home: &Path) -> Vec<String> {
         .filter_map(|entry| Some(entry.secret()?.expose().to_owned()))
         .collect()
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests change files directly")]
+mod tests {
+    use hermes_home::select;
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn context(home: &Path) -> Context {
+        let env = Environment::from_pairs::<&str, &str>([]).with(&vars::HERMES_HOME, home);
+        let system = SystemFacts::of_process();
+        let selection = select(&[], &env, &system).unwrap();
+        Context::new(&env, system, &selection, Program::named("hermes"))
+    }
+
+    /// Waits until what was written can be told from what is written later.
+    fn settle(context: &Context) {
+        while context.key_files().is_none() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_key_that_was_stored_meanwhile_is_masked_by_all_copies() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(
+            home.path().join(".env"),
+            "OPENAI_API_KEY=first-long-value\n",
+        )
+        .unwrap();
+        let context = context(home.path());
+        let text = "first-long-value, later-long-value";
+        let masked = |context: &Context| context.redactor().redact(text).into_owned();
+        settle(&context);
+        let copy = context.clone();
+        for one in [&context, &copy, &context] {
+            assert_eq!(masked(one), "***, later-long-value");
+        }
+        assert!(context.redactor.0.lock().unwrap().is_some());
+        let stored = r#"{"credential_pool":
+            {"xai": [{"id": "1", "access_token": "later-long-value"}]}}"#;
+        std::fs::write(home.path().join("auth.json"), stored).unwrap();
+        assert_eq!(masked(&copy), "***, ***");
+        settle(&context);
+        assert_eq!([masked(&context), masked(&copy)], ["***, ***", "***, ***"]);
+        std::fs::remove_file(home.path().join("auth.json")).unwrap();
+        assert_eq!(masked(&copy), "***, later-long-value");
+    }
+
+    #[test]
+    fn settings_that_have_changed_since_they_were_read_are_no_measure_for_other_copies() {
+        let home = tempfile::tempdir().unwrap();
+        let dotenv = home.path().join(".env");
+        std::fs::write(&dotenv, "OPENAI_API_KEY=first-long-value\n").unwrap();
+        let early = context(home.path());
+        let late = early.clone();
+        settle(&early);
+        assert_eq!(early.redactor().redact("first-long-value"), "***");
+        std::fs::write(&dotenv, "OPENAI_API_KEY=later-value-of-it\n").unwrap();
+        settle(&early);
+        // This one goes by what it has read, and that one has read nothing yet.
+        assert_eq!(early.redactor().redact("first-long-value"), "***");
+        assert_eq!(late.redactor().redact("later-value-of-it"), "***");
+    }
+}

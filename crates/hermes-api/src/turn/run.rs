@@ -13,6 +13,7 @@ use super::open_store::OpenStore;
 use super::order::{TurnOrder, TurnSink};
 use super::running::{RunningPlace, RunningTurn, Shared};
 use super::silence::{Reports, SilenceWatch};
+use super::threads::TurnThreads;
 use crate::host::ApiHost;
 use crate::http::ApiError;
 use crate::ledger::{LiveTurn, TurnLedger};
@@ -23,6 +24,7 @@ use crate::settings::ApiSettings;
 /// The turns of a server.
 pub(crate) struct Turns {
     shared: Arc<Shared>,
+    threads: TurnThreads,
     max_turns: Option<usize>,
 }
 
@@ -42,6 +44,7 @@ impl Turns {
     ) -> Self {
         Self {
             max_turns: settings.max_turns,
+            threads: TurnThreads::default(),
             shared: Arc::new(Shared {
                 host,
                 metrics,
@@ -133,8 +136,7 @@ impl Turns {
             pulse,
             live,
         };
-        let thread = std::thread::Builder::new().name("turn".to_owned());
-        let started = thread.spawn(move || job.run());
+        let started = self.threads.run(move || job.run());
         started.map_err(|error| {
             tracing::error!(%error, "no thread for a turn");
             ApiError::unavailable("the machine is out of threads")
