@@ -51,12 +51,18 @@ impl Terms {
 }
 
 impl KeptBoards {
-    /// A connection to this board under these terms. Closes those that nobody may use any more.
-    pub(super) fn take(&self, board: &Board, asked: &Terms) -> Option<(StoredBoard, Terms)> {
+    /// A connection to this board under these terms. Closes those that nobody may use any more: a file
+    /// is looked at closely when it is opened only while this process has no connection to it.
+    pub(super) fn take(
+        &self,
+        board: &Board,
+        asked: Option<&Terms>,
+    ) -> Option<(StoredBoard, Terms)> {
         let mut all = self.all();
         let is_of_board = |store: &StoredBoard| store.board() == board;
+        let are_met = |terms: &Terms| asked.is_some_and(|asked| terms.are_met(asked));
         all.retain(|(store, terms)| {
-            terms.opened.elapsed() < LIFETIME && (!is_of_board(store) || terms.are_met(asked))
+            terms.opened.elapsed() < LIFETIME && (!is_of_board(store) || are_met(terms))
         });
         let found = all.iter().position(|(store, _)| is_of_board(store))?;
         Some(all.swap_remove(found))
@@ -138,7 +144,7 @@ mod tests {
 
         /// A kept connection, if one may be used now.
         fn take(&self) -> Option<(StoredBoard, Terms)> {
-            self.kept.take(&self.board, &self.terms())
+            self.kept.take(&self.board, Some(&self.terms()))
         }
     }
 
@@ -180,16 +186,27 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_written_to_just_now_is_opened_without_a_connection_beside() {
+        let world = World::new();
+        world.keep_one();
+        let bytes = std::fs::read(&world.board.database).unwrap();
+        std::fs::write(&world.board.database, bytes).unwrap();
+        let asked = Terms::of(&world.board, &world.context);
+        assert!(world.kept.take(&world.board, asked.as_ref()).is_none());
+        assert!(world.kept.all().is_empty());
+    }
+
+    #[test]
     fn a_connection_of_other_settings_or_another_board_is_not_used() {
         let world = World::new();
         world.keep_one();
         let other_settings = Arc::new(world.context.with_env(world.context.env.clone()));
         let asked = Terms::of(&world.board, &other_settings).unwrap();
-        assert!(world.kept.take(&world.board, &asked).is_none());
+        assert!(world.kept.take(&world.board, Some(&asked)).is_none());
         world.keep_one();
         let mut other = world.board.clone();
         other.database = other.database.with_extension("other");
-        assert!(world.kept.take(&other, &world.terms()).is_none());
+        assert!(world.kept.take(&other, Some(&world.terms())).is_none());
         assert!(world.take().is_some());
     }
 

@@ -53,10 +53,7 @@ impl OpenBoard {
         let settings = kanban_settings(&context);
         let board = chosen(call, &home)?;
         let asked = Terms::of(&board, &context);
-        let kept = asked
-            .as_ref()
-            .and_then(|asked| call.app.boards.take(&board, asked));
-        let (store, terms) = match kept {
+        let (store, terms) = match call.app.boards.take(&board, asked.as_ref()) {
             Some((store, terms)) => (store, Some(terms)),
             None => (StoredBoard::open(&board, &options(&context))?, asked),
         };
