@@ -6,11 +6,41 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sock_diag;
 
 /// Tables of a machine with very many connections.
 const TABLE_LIMIT: u64 = 64 << 20;
+/// Connections in a row that the table has and the kernel does not tell of: after that it is not asked
+/// any more. One without the part that answers looks for it anew every time, by starting a program.
+const MOST_MISSED: u32 = 8;
+
+/// Connections that were missed, since the kernel last told of one.
+static MISSED: Missed = Missed(AtomicU32::new(0));
+
+/// Counts what the kernel does not tell of.
+struct Missed(AtomicU32);
+
+impl Missed {
+    /// What the kernel tells, as long as it tells anything; then what the table says.
+    fn ask<T>(
+        &self,
+        kernel: impl FnOnce() -> Option<T>,
+        table: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
+        let is_asked = self.0.load(Ordering::Relaxed) < MOST_MISSED;
+        if let Some(found) = is_asked.then(kernel).flatten() {
+            self.0.store(0, Ordering::Relaxed);
+            return Some(found);
+        }
+        let listed = table();
+        if is_asked && listed.is_some() {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        listed
+    }
+}
 
 /// A socket with a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +55,8 @@ pub(crate) struct Socket {
 impl Socket {
     /// The socket of this network with these ends.
     pub(crate) fn with_ends(own: SocketAddr, other: SocketAddr) -> Option<Self> {
-        sock_diag::socket((own, other)).or_else(|| Self::listed((own, other)))
+        let ends = (own, other);
+        MISSED.ask(|| sock_diag::socket(ends), || Self::listed(ends))
     }
 
     /// The same by the table of all connections.
@@ -178,5 +209,29 @@ mod tests {
             assert_eq!(sock_diag::socket(ends), None);
             assert_eq!(Socket::with_ends(ends.0, ends.1), None);
         }
+    }
+    #[test]
+    fn a_kernel_that_tells_of_nothing_is_not_asked_for_ever() {
+        let missed = Missed(AtomicU32::new(0));
+        let asked = AtomicU32::new(0);
+        let ask = |told: Option<u8>, listed: Option<u8>| {
+            let kernel = || {
+                asked.fetch_add(1, Ordering::Relaxed);
+                told
+            };
+            missed.ask(kernel, || listed)
+        };
+        for _ in 0..MOST_MISSED * 2 {
+            // Neither has it: whoever connected has gone.
+            assert_eq!(ask(None, None), None);
+            // It misses one now and then.
+            assert_eq!(ask(None, Some(1)), Some(1));
+            assert_eq!(ask(Some(2), None), Some(2));
+        }
+        asked.store(0, Ordering::Relaxed);
+        for _ in 0..MOST_MISSED * 2 {
+            assert_eq!(ask(None, Some(1)), Some(1));
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), MOST_MISSED);
     }
 }

@@ -125,7 +125,11 @@ impl Redactor {
         }
         if let Some(automaton) = self.automaton() {
             // One that overlaps another touches what the other one is in.
-            places.extend(automaton.find_iter(text).map(|found| found.range()));
+            places.extend(
+                automaton
+                    .find_iter(text)
+                    .map(|found| found.start()..found.end()),
+            );
         }
         shape::traces(text, &mut places);
         places.sort_unstable_by_key(|place| place.start);

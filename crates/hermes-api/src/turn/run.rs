@@ -25,7 +25,8 @@ use crate::settings::ApiSettings;
 pub(crate) struct Turns {
     shared: Arc<Shared>,
     threads: TurnThreads,
-    max_turns: Option<usize>,
+    /// Turns at once.
+    limit: Option<usize>,
 }
 
 /// A turn that has its place among those on their way, and waits for its session.
@@ -43,7 +44,7 @@ impl Turns {
         ledger: Arc<TurnLedger>,
     ) -> Self {
         Self {
-            max_turns: settings.max_turns,
+            limit: settings.max_turns,
             threads: TurnThreads::default(),
             shared: Arc::new(Shared {
                 host,
@@ -181,7 +182,7 @@ impl Turns {
 
     fn refuse_if_full(&self, running: &HashMap<u64, RunningTurn>) -> Result<(), ApiError> {
         let active = running.values().filter(|turn| !turn.is_over).count();
-        match self.max_turns {
+        match self.limit {
             Some(most) if active >= most => Err(ApiError::busy(
                 format!("{most} turns are on their way already; try again when one is over"),
                 1,
