@@ -78,6 +78,15 @@ impl ServerBoard {
         .inspect(|_| hermes_fs::fault::point())
     }
 
+    /// Runs `work` in a transaction that changes nothing of the board itself: nobody waits for it or is
+    /// told, and a loss of power may undo it.
+    pub fn write_aside<T, E: From<Error>>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.inside(Connection::begin_aside, work)
+    }
+
     /// Runs `work` on one state of the board.
     pub fn read<T, E: From<Error>>(
         &self,

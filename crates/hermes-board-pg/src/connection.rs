@@ -124,6 +124,20 @@ impl Connection {
         }
     }
 
+    /// Begins a change that is none of the board itself: nobody waits for it or is told.
+    pub(crate) fn begin_aside(&self) -> Result<()> {
+        self.is_inside.set(true);
+        let row = self.raw.simple(
+            "BEGIN; SET LOCAL synchronous_commit TO off; \
+             SELECT GREATEST(clock, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+             FROM hermes_board",
+            self.limit,
+        );
+        let row = row.inspect_err(|_| self.rollback())?;
+        self.note_clock(&row);
+        Ok(())
+    }
+
     /// Begins a look at one state of the board.
     pub(crate) fn begin_read(&self) -> Result<()> {
         self.is_inside.set(true);

@@ -6,7 +6,7 @@
 
 use crate::Flaw;
 use hermes_board::model::{
-    BlockKind, Outcome, RunId, Status, Task, TaskId, TaskState, WorkerIdentity,
+    BlockKind, Outcome, Placement, RunId, Status, Task, TaskId, TaskState, WorkerIdentity,
 };
 use hermes_board::store::{
     Candidate, ClaimSeen, EndedRun, FailurePolicy, GuardFacts, Release, WaitReason,
@@ -169,6 +169,7 @@ impl SimulatedBoard {
             not_before: card.scheduled_at,
             model: None,
             skills: Vec::new(),
+            placement: Placement::default(),
             guard: GuardFacts {
                 last_failure_error: card.last_error.map(str::to_owned),
                 last_run: card.last_run,
@@ -275,6 +276,8 @@ impl Card {
             idempotency_key: None,
             last_heartbeat_at: self.heartbeat_at,
             scheduled_at: self.scheduled_at,
+            host_labels: Vec::new(),
+            host_name: None,
         }
     }
 }

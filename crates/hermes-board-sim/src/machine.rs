@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::Flaw;
 use hermes_board::dispatch::{
-    AttemptProcesses, Processes, SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact,
+    AttemptProcesses, JudgingHost, Processes, SpawnedWorker, WorkerHost, WorkerSpawnRequest,
+    worker_fact,
 };
 use hermes_board::model::{RunId, Task, TaskId, Termination, WorkerExit, WorkerIdentity};
 use hermes_board::plan::{Facts, WorkerRef};
@@ -257,7 +258,11 @@ impl WorkerHost for SimulatedHost<'_> {
             ..Facts::default()
         };
         for running in &board.running {
-            let fact = worker_fact(running, &own_lock, self);
+            let judging = JudgingHost {
+                lock: &own_lock,
+                id: None,
+            };
+            let fact = worker_fact(running, judging, self);
             facts.workers.insert(running.card.id.clone(), fact);
         }
         let in_progress = |worker: &Worker| board.running_run(worker.run).is_some();

@@ -6,8 +6,8 @@ use crate::world::World;
 use hermes_board::dispatch::reclaim;
 use hermes_board::model::Assignee;
 use hermes_board::store::{
-    BlockRequest, ClaimFrom, ClaimRequest, CompleteOutcome, Completion, NewTask, PromoteRequest,
-    ScheduleRequest, StartIn,
+    BlockRequest, ClaimCaps, ClaimFrom, ClaimRequest, CompleteOutcome, Completion, NewTask,
+    PromoteRequest, ScheduleRequest, StartIn,
 };
 
 /// Names that cards are given to; the last is no profile.
@@ -66,6 +66,8 @@ impl<B: Subject> World<B> {
                         ttl_seconds: self.setting.limits.claim_ttl_seconds,
                         from: ClaimFrom::Ready,
                         dispatcher: None,
+                        host: None,
+                        caps: ClaimCaps::default(),
                     };
                     self.board.claim(&request).ok();
                 }

@@ -25,6 +25,7 @@ impl SimulatedBoard {
                         max_runtime_seconds: card.max_runtime,
                         identity: card.identity.clone(),
                         dispatcher: None,
+                        host_id: None,
                         violation_streak: card.streak,
                     });
                 }

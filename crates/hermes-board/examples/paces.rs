@@ -17,7 +17,8 @@ use hermes_board::boards::{BoardHome, BoardSlug};
 use hermes_board::completion::complete_card;
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::store::{
-    BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion, NewTask,
+    BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion,
+    NewTask,
 };
 use hermes_board::{BoardOptions, StoredBoard};
 use hermes_config::Environment;
@@ -69,6 +70,8 @@ fn work(store: &mut StoredBoard, home: &BoardHome, card: &TaskId, lock: &str) {
         ttl_seconds: 900,
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: None,
+        caps: ClaimCaps::default(),
     });
     let Ok(ClaimOutcome::Claimed(claimed)) = claimed else {
         panic!("not claimed: {claimed:?}");

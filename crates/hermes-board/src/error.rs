@@ -149,6 +149,8 @@ pub enum Error {
     Workspace(#[from] crate::workspace_refusal::WorkspaceRefusal),
     #[error(transparent)]
     Review(#[from] crate::review_error::ReviewError),
+    #[error(transparent)]
+    Host(#[from] crate::host_error::HostError),
     #[error("{id} has no review comment {number}")]
     UnknownReviewComment { id: TaskId, number: u32 },
     #[error("there is nothing to send {id} back for: it has no open review comment")]
@@ -274,6 +276,7 @@ impl Error {
                     .to_owned(),
             ),
             Self::Review(error) => error.hint(),
+            Self::Host(error) => Some(error.hint()),
             Self::UnknownReviewComment { id, .. } => Some(format!(
                 "`hermes kanban review list {id}` shows the comments"
             )),
@@ -303,6 +306,7 @@ impl Error {
                 | Self::RelativePath { .. }
                 | Self::BranchWithoutWorktree
         ) || matches!(self, Self::Review(error) if error.is_usage())
+            || matches!(self, Self::Host(error) if error.is_usage())
     }
 
     /// Whether the disk is full, or what the user may use of it.

@@ -16,6 +16,8 @@ pub mod diagnostics;
 pub mod dispatch;
 mod error;
 pub mod files;
+mod host_error;
+mod host_identity;
 mod id;
 pub mod model;
 pub mod plan;
@@ -36,14 +38,18 @@ pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
 pub(crate) use hermes_text::shown;
+pub use host_error::HostError;
+pub use host_identity::{
+    HostOrigin, HostSettings, ensure_host_id, host_id, own_host, renew_host_id,
+};
 pub use projects::find_project;
 pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
     BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
-    Counts, Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
-    PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, StoredBoard, Swarm, SwarmRole,
-    SwarmWorker, Undecided, Unseen,
+    Counts, Decomposition, EventQuery, HostEntry, HostUse, ListQuery, NewReviewComment,
+    NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter, SortOrder, Specification,
+    StoredBoard, Swarm, SwarmRole, SwarmWorker, Undecided, Unseen,
 };
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;

@@ -158,6 +158,12 @@ impl BoardLoop {
         };
     }
 
+    /// Tells boards on servers that this dispatcher ends.
+    pub fn leave(&mut self) {
+        let options = self.options.clone();
+        self.dispatcher.leave(&options);
+    }
+
     /// Files whose changes may give the dispatcher something to do, and directories in which boards
     /// appear.
     pub fn watched_files(&self) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {

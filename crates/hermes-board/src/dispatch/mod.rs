@@ -6,6 +6,7 @@
 
 mod board_loop;
 mod dispatcher;
+mod heartbeat;
 pub(crate) mod local;
 mod reclaim;
 mod sweeper;
@@ -21,5 +22,5 @@ pub use local::{
 };
 pub use reclaim::{Reclaimed, reclaim};
 pub use tick::{Step, Tick};
-pub use worker_fact::{AttemptProcesses, Processes, worker_fact};
+pub use worker_fact::{AttemptProcesses, JudgingHost, Processes, worker_fact};
 pub use worker_host::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};

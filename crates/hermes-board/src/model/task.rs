@@ -70,6 +70,12 @@ pub struct Task {
     pub last_heartbeat_at: Option<i64>,
     /// Time before which it is not worked on.
     pub scheduled_at: Option<i64>,
+    /// Labels that the host of its worker must have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_labels: Vec<String>,
+    /// Name of the host that it must be worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
 }
 
 /// Status of a card with the text it was read from.

@@ -20,6 +20,11 @@ impl<'r> Cells<'r> {
         Self { row, next: 0 }
     }
 
+    /// The cells behind the first few.
+    pub(super) fn skipping(row: &'r dyn Row, columns: usize) -> Self {
+        Self { row, next: columns }
+    }
+
     fn value(&mut self) -> Result<Cell<'r>> {
         let value = self.row.cell(self.next);
         self.next += 1;

@@ -143,9 +143,10 @@ impl Transaction<'_> {
             "INSERT INTO tasks (id, title, body, assignee, status, priority, created_by, created_at,
                  workspace_kind, workspace_path, branch_name, project_id, tenant, idempotency_key,
                  max_runtime_seconds, skills, max_retries, model_override, goal_mode,
-                 goal_max_turns, session_id, scheduled_at, sandbox, filed_within)
+                 goal_max_turns, session_id, scheduled_at, sandbox, filed_within, host_labels,
+                 host_name)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
             params![
                 id.as_str(),
                 new.title.trim(),
@@ -172,11 +173,18 @@ impl Transaction<'_> {
                 new.session_id,
                 scheduled_at,
                 new.sandbox,
-                new.filed_within
+                new.filed_within,
+                label_list(&new.placement.labels),
+                new.placement.host
             ],
         )?;
         Ok(())
     }
+}
+
+/// Labels as a column has them; none are no value.
+pub(super) fn label_list(labels: &[String]) -> Option<String> {
+    (!labels.is_empty()).then(|| json!(labels).to_string())
 }
 
 /// Refuses what is wrong with a request whatever is on the board.

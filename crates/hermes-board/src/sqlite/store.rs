@@ -116,7 +116,13 @@ impl BoardStore for StoredBoard {
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
         // Nobody works before the next write has been forced: that of the workspace, of the worker,
         // or of the end. A claim that a loss of power undoes leaves the card as it was.
-        self.write_as(Commit::Logged, |tx| tx.claim(request))
+        let is_limited = self.is_shared() && !request.caps.is_none();
+        self.write_as(Commit::Logged, |tx| {
+            if is_limited && let Some(cap) = tx.reached_cap(request)? {
+                return Ok(ClaimOutcome::Full(cap));
+            }
+            tx.claim(request)
+        })
     }
 
     fn note_waiting(&mut self, notes: &[WaitNote]) -> Result<usize> {

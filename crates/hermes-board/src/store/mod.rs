@@ -12,9 +12,9 @@ pub use outcome::{
     Completed, Created, Decomposed, Release,
 };
 pub use request::{
-    AttemptEnd, BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion,
-    FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
-    ScheduleRequest, Silence, StartIn, WaitNote, WaitReason,
+    AttemptEnd, BlockRequest, CheckStart, ClaimCaps, ClaimFrom, ClaimRequest, ClaimSeen,
+    Completion, FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ReachedCap,
+    ResolvedWorkspace, ScheduleRequest, Silence, StartIn, WaitNote, WaitReason,
 };
 pub use snapshot::{Candidate, EndedRun, GuardFacts, RunningTask, Snapshot};
 

@@ -6,9 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{
-    Approval, Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, OnApprove, RunId,
-    SkillList, Status, TaskId, WorkBase, WorkerExit, WorkerIdentity, WorkspaceKind,
+    Approval, Assignee, BlockKind, Checker, HostRef, NewCheck, Object, Obstacle, OnApprove,
+    Placement, RunId, SkillList, Status, TaskId, WorkBase, WorkerExit, WorkerIdentity,
+    WorkspaceKind,
 };
+
+use crate::plan::{HOST_CAP, PROFILE_CAP};
 
 /// A card to be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub struct NewTask {
     pub checks: Vec<NewCheck>,
     /// What becomes of its work once that is approved, instead of what the board says.
     pub on_approve: Option<OnApprove>,
+    /// Which hosts may work on it.
+    pub placement: Placement,
 }
 
 impl NewTask {
@@ -88,6 +93,52 @@ pub struct ClaimRequest {
     pub from: ClaimFrom,
     /// The process that starts a worker next; `None` for a claim by hand.
     pub dispatcher: Option<WorkerIdentity>,
+    /// The host that claims.
+    pub host: Option<HostRef>,
+    /// What must not be exceeded on a board that several hosts share.
+    pub caps: ClaimCaps,
+}
+
+/// Limits on cards in progress that a claim keeps to by itself: whoever counted them before may have lost
+/// its turn since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClaimCaps {
+    /// For all cards, with the key of the limit.
+    pub for_all: Option<(&'static str, usize)>,
+    /// For those of the same assignee.
+    pub per_profile: Option<usize>,
+    /// For those on the same host.
+    pub per_host: Option<usize>,
+}
+
+impl ClaimCaps {
+    /// Whether nothing is limited.
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The limit that is reached beside so many cards: of all, of the same assignee, on the same host.
+    pub fn reached(&self, [all, profile, host]: [usize; 3]) -> Option<ReachedCap> {
+        let profile_cap = self.per_profile.map(|limit| (PROFILE_CAP, limit, profile));
+        let host_cap = self.per_host.map(|limit| (HOST_CAP, limit, host));
+        let for_all = self.for_all.map(|(cap, limit)| (cap, limit, all));
+        let mut caps = [profile_cap, for_all, host_cap].into_iter().flatten();
+        caps.find(|(_, limit, current)| current >= limit)
+            .map(|(cap, limit, current)| ReachedCap {
+                cap,
+                limit,
+                current,
+            })
+    }
+}
+
+/// A limit that is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReachedCap {
+    /// Its key in the configuration.
+    pub cap: &'static str,
+    pub limit: usize,
+    pub current: usize,
 }
 
 /// Queues of cards that can be claimed.

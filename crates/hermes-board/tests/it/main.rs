@@ -18,6 +18,7 @@ mod dispatch_failures;
 mod files;
 mod fixture;
 mod full_disk;
+mod hosts;
 mod killed;
 mod lifecycle;
 mod lists;

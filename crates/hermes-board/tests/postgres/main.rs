@@ -24,6 +24,8 @@ mod dispatch_failures;
 mod files;
 #[path = "../it/fixture.rs"]
 mod fixture;
+#[path = "../it/hosts.rs"]
+mod hosts;
 #[path = "../it/lifecycle.rs"]
 mod lifecycle;
 #[path = "../it/lists.rs"]

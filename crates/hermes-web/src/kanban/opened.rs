@@ -68,7 +68,7 @@ impl OpenBoard {
     pub(super) fn dispatcher(&self, flags: &DispatchFlags) -> Dispatcher {
         let settings = dispatch_settings(&self.context, flags);
         let workers = worker_setup(&self.context, &self.home, &settings);
-        Dispatcher::new(self.home.clone(), settings.limits, workers)
+        Dispatcher::new(self.home.clone(), settings.limits, workers).on_host(settings.host)
     }
 }
 

@@ -30,6 +30,12 @@ sections! {
         "max_in_progress": custom(Kind::IntOr(&["auto"]), Fallback::Null);
         /// Most cards in progress per profile; empty means no limit.
         "max_in_progress_per_profile": custom(Kind::IntOr(&[]), Fallback::Null);
+        /// Most cards in progress on this host, its slots; `auto` goes by the memory, empty means no limit.
+        "max_in_progress_per_host": custom(Kind::IntOr(&["auto"]), Fallback::Null);
+        /// Name of this host on boards that several machines share; empty means that of the machine.
+        "host_name": text("");
+        /// Labels of this host, a list or a text with commas; cards can ask for them (`--host gpu`).
+        "host_labels": custom(Kind::Any, Fallback::Texts(&[]));
         /// Which cards of a profile count for that limit: those of the same `board`, or those of all
         /// boards of the `home`.
         "cap_scope": choice(&["board", "home"], "board");

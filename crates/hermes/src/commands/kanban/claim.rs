@@ -1,11 +1,12 @@
 //! `hermes kanban claim`: claiming a card by hand, with its workspace.
 
-use hermes_board::DispatchFlags;
 use hermes_board::dispatch::WorkerHost;
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
-    Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace,
+    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed,
+    ResolvedWorkspace,
 };
+use hermes_board::{DispatchFlags, own_host};
 
 use super::cards::NAME;
 use super::session::{BoardSession, Kanban, refusal};
@@ -32,6 +33,8 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         ttl_seconds: args.ttl.unwrap_or(dispatcher.limits.claim_ttl_seconds),
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: own_host(&session.home, &session.settings.host),
+        caps: ClaimCaps::default(),
     })?;
     let claimed = match outcome {
         ClaimOutcome::Claimed(claimed) => claimed,
@@ -94,6 +97,10 @@ fn not_claimed(id: &TaskId, session: &BoardSession<'_>, outcome: &ClaimOutcome) 
         ClaimOutcome::TooEarly { at } => refusal(format!(
             "cannot claim {shown}: it is scheduled for {}",
             session.minute(*at)
+        )),
+        ClaimOutcome::Full(cap) => refusal(format!(
+            "cannot claim {shown}: {} in progress, kanban.{} is {}",
+            cap.current, cap.cap, cap.limit
         )),
         ClaimOutcome::Unknown | ClaimOutcome::Claimed(_) => {
             hermes_board::Error::UnknownTask { id: id.clone() }.into()

@@ -16,6 +16,7 @@ use hermes_tools::TOOLSET_NAMES;
 use super::cards::assignee;
 use super::checks;
 use super::dispatcher;
+use super::placement::{PlacementArgs, warn_about_hosts};
 use super::review::parse_action;
 use super::session::{Kanban, usage};
 use super::times::{parse_duration, parse_moment};
@@ -100,6 +101,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ACTION")]
     on_approve: Option<String>,
     #[command(flatten)]
+    place: PlacementArgs,
+    #[command(flatten)]
     checks: checks::CheckArgs,
     /// Print JSON
     #[arg(long)]
@@ -126,6 +129,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     }
     let chosen = new.workspace_path.as_deref().map(Path::new);
     new.filed_within = caller.filed_within(&session.store, &workers.workspaces, chosen, None)?;
+    warn_about_hosts(&session, &new.placement)?;
     let task = session.store.create(&new)?.task;
     let default = settings.limits.default_assignee.clone();
     let obstacle = workers.check_card(&mut session.store, &task, default.as_ref())?;
@@ -231,6 +235,7 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
         sandbox: args.sandbox.clone(),
         checks: args.checks.checks()?,
         on_approve: args.on_approve.as_deref().map(parse_action).transpose()?,
+        placement: args.place.parse()?,
         ..NewTask::titled(&args.title)
     })
 }

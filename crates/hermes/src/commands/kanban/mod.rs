@@ -26,12 +26,14 @@ mod event_facts;
 mod follow;
 mod gc;
 mod heartbeat;
+mod hosts;
 mod init;
 mod links;
 mod list;
 mod live;
 mod log;
 mod notify;
+mod placement;
 mod promote;
 mod reclaim;
 mod review;
@@ -130,6 +132,8 @@ verbs! { Kanban<'_>;
     Why(why::Args) => why::run,
     /// Dispatch continuously on all boards, when no gateway does
     Daemon(daemon::Args) => daemon::run,
+    /// List the machines that share the board
+    Hosts(hosts::Args) => hosts::run,
     /// Count cards
     Stats(stats::Args) => stats::run,
     /// Subscribe a chat to a card

@@ -112,7 +112,7 @@ impl BoardSession<'_> {
     pub(in crate::commands) fn dispatcher(&self, flags: &DispatchFlags) -> Dispatcher {
         let settings = dispatch_settings(self, flags);
         let workers = worker_setup(self, &self.home, &settings);
-        Dispatcher::new(self.home.clone(), settings.limits, workers)
+        Dispatcher::new(self.home.clone(), settings.limits, workers).on_host(settings.host)
     }
 
     /// A card that must be there.
