@@ -11,8 +11,8 @@ use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};
 use crate::model::{TaskId, Termination};
 use crate::plan::{Action, Capped, Limits, NotStarted, Plan, Report, Started, WorkerRef, plan};
 use crate::store::{
-    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, FailurePolicy,
-    Release, ResolvedWorkspace,
+    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant, Claimed,
+    FailurePolicy, Release, ResolvedWorkspace,
 };
 
 /// How long a plan is valid.
@@ -70,6 +70,8 @@ enum Stage {
 struct Start {
     claimed: Claimed,
     from: ClaimFrom,
+    /// Id of this host, as the claim has it.
+    host: Option<String>,
 }
 
 impl Start {
@@ -137,7 +139,12 @@ impl Tick {
                 Err(error) => Stage::Failed(start, format!("workspace: {error}")),
             },
             Stage::Prepared(start, workspace) => {
-                match store.record_workspace(start.id(), start.claimed.run, &workspace)? {
+                let claimant = Claimant {
+                    run: start.claimed.run,
+                    lock: &self.lock,
+                    host: start.host.as_deref(),
+                };
+                match store.record_workspace(start.id(), claimant, &workspace)? {
                     Applied::Yes => Stage::Recorded(start, workspace),
                     Applied::LostRace => self.lose(start.id()),
                 }
@@ -294,6 +301,7 @@ impl Tick {
             ClaimOutcome::Claimed(claimed) => Stage::Claimed(Box::new(Start {
                 claimed: *claimed,
                 from,
+                host: request.host.map(|host| host.id),
             })),
             ClaimOutcome::ParentsOpen => {
                 self.report.sent_back.push(task);

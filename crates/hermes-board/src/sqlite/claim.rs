@@ -12,7 +12,8 @@ use crate::sqlite::runs::{Ending, NewRun};
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{
-    Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ReachedCap, ResolvedWorkspace,
+    Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant, Claimed, ReachedCap,
+    ResolvedWorkspace,
 };
 
 impl StoredBoard {
@@ -97,17 +98,20 @@ impl Transaction<'_> {
     pub(super) fn record_workspace(
         &self,
         id: &TaskId,
-        run: RunId,
+        claimant: Claimant<'_>,
         workspace: &ResolvedWorkspace,
     ) -> Result<Applied> {
         let changed = self.execute(
             "UPDATE tasks SET workspace_path = ?3, branch_name = COALESCE(?4, branch_name)
-             WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
+             WHERE id = ?1 AND current_run_id = ?2 AND status = 'running' AND claim_lock = ?5
+               AND EXISTS (SELECT 1 FROM task_runs r WHERE r.id = ?2 AND r.host_id IS ?6)",
             params![
                 id.as_str(),
-                run.0,
+                claimant.run.0,
                 workspace.path.to_string_lossy(),
-                workspace.branch
+                workspace.branch,
+                claimant.lock,
+                claimant.host
             ],
         )?;
         if let Some(base) = workspace.base.as_ref().filter(|_| changed > 0) {

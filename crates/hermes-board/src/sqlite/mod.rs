@@ -19,6 +19,7 @@ mod create;
 mod denials;
 mod events;
 mod failure;
+mod fence;
 mod fragments;
 mod garbage;
 mod hosts;
@@ -68,10 +69,11 @@ pub(crate) use workers::RecordedWorker;
 use hermes_board_pg::{Durability, ServerBoard};
 use hermes_store::{Commit, Database};
 
-use crate::Result;
 use crate::boards::Board;
+use crate::{Result, WorkerVariables};
 
 use connection::SqliteStatements;
+use fence::Fence;
 use open::{DamageWatch, failed_on};
 use server::ServerStatements;
 use statements::Statements;
@@ -83,6 +85,7 @@ pub struct StoredBoard {
     engine: Engine,
     board: Board,
     options: BoardOptions,
+    fence: Option<Fence>,
 }
 
 /// What the statements of a board run on.
@@ -111,7 +114,15 @@ impl StoredBoard {
             engine,
             board: board.clone(),
             options: options.clone(),
+            fence: None,
         })
+    }
+
+    /// Lets this connection write only as long as an attempt is not over: it belongs to its worker. A
+    /// worker that has finished its card itself may still comment on what it did.
+    pub fn fence(&mut self, worker: Option<&WorkerVariables>) {
+        let attempt = worker.and_then(|worker| Some((worker.task.clone(), worker.run?)));
+        self.fence = attempt.map(|(task, run)| Fence { task, run });
     }
 
     /// The files of this board.
@@ -155,8 +166,20 @@ impl StoredBoard {
         }
     }
 
-    /// Runs `work` in one write transaction.
+    /// Runs `work` in one write transaction, unless the worker that this connection belongs to has lost
+    /// its card.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let fence = self.fence.clone();
+        self.write_as(Commit::Forced, |tx| {
+            if let Some(fence) = &fence {
+                tx.must_stand(fence)?;
+            }
+            work(tx)
+        })
+    }
+
+    /// Runs `work`, which makes sure itself that the attempt is the current one.
+    fn write_own<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Commit::Forced, work)
     }
 

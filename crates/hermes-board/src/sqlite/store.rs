@@ -13,27 +13,40 @@ use crate::model::{
 use crate::sqlite::{StoredBoard, create};
 use crate::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
-    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
-    FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Snapshot,
-    WaitNote,
+    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, Claimant, CompleteOutcome, Completion,
+    Created, FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
+    Snapshot, WaitNote,
 };
 
-/// Runs each operation in one write transaction.
+/// Runs each operation in one write transaction, begun like this.
 macro_rules! write_each {
-    ($($name:ident ( $($arg:ident : $type:ty),* ) -> $out:ty;)+) => {
+    ($write:ident: $($name:ident ( $($arg:ident : $type:ty),* ) -> $out:ty;)+) => {
         $(fn $name(&mut self, $($arg: $type),*) -> Result<$out> {
-            self.write(|tx| tx.$name($($arg),*))
+            self.$write(|tx| tx.$name($($arg),*))
         })+
     };
 }
 
 impl BoardStore for StoredBoard {
-    write_each! {
+    write_each! { write_own:
+        heartbeat(id: &TaskId, note: Option<&str>, expected_run: Option<RunId>) -> ();
+        record_check(session: i64, evidence: &CheckEvidence) -> ();
+        finish_checks(
+            session: i64, completion: &Completion, policy: &FailurePolicy
+        ) -> CheckOutcome;
+        abandon_checks(session: i64) -> ();
+        block(request: &BlockRequest) -> BlockOutcome;
+        schedule(request: &ScheduleRequest) -> ();
+    }
+
+    write_each! { write:
         link(parent: &TaskId, child: &TaskId) -> bool;
         unlink(parent: &TaskId, child: &TaskId) -> Option<Vec<TaskId>>;
         assign(id: &TaskId, assignee: Option<&Assignee>) -> ();
         assign_default(id: &TaskId, assignee: &Assignee) -> Applied;
-        record_workspace(id: &TaskId, run: RunId, workspace: &ResolvedWorkspace) -> Applied;
+        record_workspace(
+            id: &TaskId, claimant: Claimant<'_>, workspace: &ResolvedWorkspace
+        ) -> Applied;
         record_spawned(
             id: &TaskId, run: RunId, pid: u32, identity: Option<&WorkerIdentity>
         ) -> Applied;
@@ -44,7 +57,6 @@ impl BoardStore for StoredBoard {
             id: &TaskId, run: RunId, used: i64, most: i64, policy: &FailurePolicy
         ) -> Release;
         extend_own_claim(id: &TaskId, lock: &str, ttl_seconds: i64) -> Applied;
-        heartbeat(id: &TaskId, note: Option<&str>, expected_run: Option<RunId>) -> ();
         extend_claim(id: &TaskId, seen: &ClaimSeen, until: i64) -> Applied;
         defer_reclaim(
             id: &TaskId, seen: &ClaimSeen, until: i64, reason: &'static str, alive: Termination
@@ -55,14 +67,7 @@ impl BoardStore for StoredBoard {
         reclaim(
             id: &TaskId, prev_lock: Option<&str>, reason: Option<&str>, termination: Termination
         ) -> Applied;
-        record_check(session: i64, evidence: &CheckEvidence) -> ();
-        finish_checks(
-            session: i64, completion: &Completion, policy: &FailurePolicy
-        ) -> CheckOutcome;
-        abandon_checks(session: i64) -> ();
-        block(request: &BlockRequest) -> BlockOutcome;
         unblock(id: &TaskId) -> Status;
-        schedule(request: &ScheduleRequest) -> ();
         archive(id: &TaskId) -> Vec<TaskId>;
     }
 
@@ -133,7 +138,7 @@ impl BoardStore for StoredBoard {
     }
 
     fn complete(&mut self, id: &TaskId, completion: &Completion) -> Result<CompleteOutcome> {
-        self.write(|tx| tx.complete(id, completion))?
+        self.write_own(|tx| tx.complete(id, completion))?
     }
 
     fn begin_checks(
@@ -142,7 +147,7 @@ impl BoardStore for StoredBoard {
         completion: &Completion,
         start: &CheckStart<'_>,
     ) -> Result<ChecksBegun> {
-        self.write(|tx| tx.begin_checks(id, completion, start))?
+        self.write_own(|tx| tx.begin_checks(id, completion, start))?
     }
 
     fn promote(&mut self, request: &PromoteRequest) -> Result<()> {

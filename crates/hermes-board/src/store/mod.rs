@@ -12,7 +12,7 @@ pub use outcome::{
     Completed, Created, Decomposed, Release,
 };
 pub use request::{
-    AttemptEnd, BlockRequest, CheckStart, ClaimCaps, ClaimFrom, ClaimRequest, ClaimSeen,
+    AttemptEnd, BlockRequest, CheckStart, ClaimCaps, ClaimFrom, ClaimRequest, ClaimSeen, Claimant,
     Completion, FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ReachedCap,
     ResolvedWorkspace, ScheduleRequest, Silence, StartIn, WaitNote, WaitReason,
 };
@@ -64,11 +64,11 @@ pub trait BoardStore {
     /// request tells others whether a worker can still be expected.
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome>;
 
-    /// Records the workspace of an attempt.
+    /// Records the workspace of an attempt, for whoever claimed the card.
     fn record_workspace(
         &mut self,
         id: &TaskId,
-        run: RunId,
+        claimant: Claimant<'_>,
         workspace: &ResolvedWorkspace,
     ) -> Result<Applied>;
 

@@ -369,6 +369,16 @@ pub struct ResolvedWorkspace {
     pub base: Option<WorkBase>,
 }
 
+/// Who claimed a card. The number of an attempt alone is not enough before the claim has been forced to
+/// the disk: a server that lost the claim may give the number to somebody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claimant<'a> {
+    pub run: RunId,
+    pub lock: &'a str,
+    /// Id of the host.
+    pub host: Option<&'a str>,
+}
+
 /// Who runs the checks of a card.
 pub struct CheckStart<'a> {
     pub checker: Checker,

@@ -15,6 +15,7 @@ mod checks;
 mod concurrency;
 mod dispatch;
 mod dispatch_failures;
+mod fencing;
 mod files;
 mod fixture;
 mod full_disk;
@@ -29,5 +30,5 @@ mod texts;
 mod triage;
 mod workers;
 
-use fixture::{assignee, below, card, claim, complete, file, try_claim};
+use fixture::{assignee, below, card, claim, claimant, complete, file, try_claim};
 use setup::{Fixture, START, events, exited, kinds, mode, move_to, process, status, task};

@@ -52,7 +52,9 @@ impl BoardCall<'_> {
     /// Opens the board that the call is about.
     pub(super) fn open(&self) -> Result<StoredBoard, BoardRefusal> {
         let board = self.access.home.select(self.args["board"].as_str())?;
-        Ok(StoredBoard::open(&board, &self.access.options)?)
+        let mut store = StoredBoard::open(&board, &self.access.options)?;
+        store.fence(self.access.worker());
+        Ok(store)
     }
 
     /// The card named in a required argument.

@@ -1,11 +1,11 @@
 //! The tools of the board in the hands of a worker: its own card, and nothing after its attempt.
 
 use hermes_board::model::{Assignee, TaskId};
-use hermes_board::store::{Applied, BoardStore, NewTask, ResolvedWorkspace};
+use hermes_board::store::{Applied, BoardStore, Claimant, NewTask, ResolvedWorkspace};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::board_stage::{BoardStage, refusal};
+use crate::board_stage::{BoardStage, CLAIM, refusal};
 use crate::stage::SECRET;
 
 fn filed(board: &BoardStage) -> TaskId {
@@ -250,7 +250,12 @@ fn deliverables_are_kept_before_the_workspace_goes() {
         branch: None,
         base: None,
     };
-    let recorded = board.store().record_workspace(&own, run, &resolved);
+    let claimant = Claimant {
+        run,
+        lock: CLAIM,
+        host: None,
+    };
+    let recorded = board.store().record_workspace(&own, claimant, &resolved);
     assert_eq!(recorded.unwrap(), Applied::Yes);
     let missing = json!({"summary": "x", "artifacts": ["report.md", "nothing.md"]});
     let refused = board.worker(&own, run, "kanban_complete", missing);

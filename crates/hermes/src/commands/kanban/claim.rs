@@ -3,7 +3,7 @@
 use hermes_board::dispatch::WorkerHost;
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
-    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed,
+    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant,
     ResolvedWorkspace,
 };
 use hermes_board::{DispatchFlags, own_host};
@@ -27,13 +27,14 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     session.caller()?.may_manage("claim cards")?;
     let mut dispatcher = session.dispatcher(&DispatchFlags::default());
     let lock = hermes_board::own_lock();
+    let host = own_host(&session.home, &session.settings.host);
     let outcome = session.store.claim(&ClaimRequest {
         task: args.id.clone(),
         lock: lock.clone(),
         ttl_seconds: args.ttl.unwrap_or(dispatcher.limits.claim_ttl_seconds),
         from: ClaimFrom::Ready,
         dispatcher: None,
-        host: own_host(&session.home, &session.settings.host),
+        host: host.clone(),
         caps: ClaimCaps::default(),
     })?;
     let claimed = match outcome {
@@ -49,18 +50,23 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             return Err(give_back(&mut session, &args.id, &lock, &problem)?);
         }
     };
-    record(&mut session, &claimed, &workspace)?;
+    let claimant = Claimant {
+        run: claimed.run,
+        lock: &lock,
+        host: host.as_ref().map(|host| host.id.as_str()),
+    };
+    record(&mut session, &args.id, claimant, &workspace)?;
     kanban.line(format!("Claimed {}", args.id))?;
     kanban.line(format!("Workspace: {}", workspace.path.display()))
 }
 
 fn record(
     session: &mut BoardSession<'_>,
-    claimed: &Claimed,
+    id: &TaskId,
+    claimant: Claimant<'_>,
     workspace: &ResolvedWorkspace,
 ) -> Result<()> {
-    let id = &claimed.task.id;
-    match session.store.record_workspace(id, claimed.run, workspace)? {
+    match session.store.record_workspace(id, claimant, workspace)? {
         Applied::Yes => Ok(()),
         Applied::LostRace => Err(refusal(format!("{id} was reclaimed in the meantime"))),
     }
