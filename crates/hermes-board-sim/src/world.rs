@@ -20,7 +20,7 @@ pub(crate) struct Setting {
     pub(crate) dispatchers: usize,
     /// Whether the board is on a server.
     pub(crate) is_shared: bool,
-    /// Whether all machines have one name, and their dispatchers one number.
+    /// Whether all machines have one name, and their dispatchers the same numbers.
     pub(crate) same_names: bool,
     pub(crate) limits: Limits,
     /// Whether dispatchers exclude each other.
@@ -255,7 +255,12 @@ impl<B: Subject> World<B> {
             return false;
         }
         self.lock_holder = Some(who);
-        let number = if self.setting.same_names { 0 } else { who };
+        // Processes of one machine have different numbers, whatever those of others are.
+        let number = if self.setting.same_names {
+            who / self.setting.machines.max(1)
+        } else {
+            who
+        };
         let limits = self.setting.limits.clone();
         self.as_dispatcher(who, |_, worker_host, dispatcher| {
             let lock = format!("{}:{}", worker_host.machine.name, 1000 + number);

@@ -233,6 +233,39 @@ fn cards_that_were_not_created_hold_a_completion_up() {
     assert_eq!(board.worker(&own, run, "kanban_complete", args)["ok"], true);
 }
 
+/// Its process may live on behind a cut link, long after its card went to another host.
+#[test]
+fn a_worker_that_lost_its_card_can_write_with_no_tool() {
+    let board = BoardStage::new();
+    let (own, other) = (filed(&board), filed(&board));
+    let run = board.claimed(&own);
+    board.take_back(&own);
+    let content = json!({"filename": "a.txt", "content_base64": "YQ=="});
+    for (tool, args) in [
+        ("kanban_comment", json!({"task_id": own, "body": "late"})),
+        ("kanban_comment", json!({"task_id": other, "body": "late"})),
+        (
+            "kanban_create",
+            json!({"title": "more", "assignee": "coder"}),
+        ),
+        ("kanban_attach", content),
+        ("kanban_heartbeat", json!({})),
+        ("kanban_complete", json!({"summary": "late"})),
+        ("kanban_block", json!({"reason": "late"})),
+        ("kanban_link", json!({"parent_id": other, "child_id": own})),
+    ] {
+        let refused = board.worker(&own, run, tool, args);
+        assert!(
+            refusal(&refused).contains(own.as_str()),
+            "{tool}: {refused}"
+        );
+    }
+    let store = board.store();
+    assert!(store.comments(&own).unwrap().is_empty());
+    assert!(store.comments(&other).unwrap().is_empty());
+    assert!(store.attachments(&own).unwrap().is_empty());
+}
+
 // check 36
 #[test]
 fn deliverables_are_kept_before_the_workspace_goes() {

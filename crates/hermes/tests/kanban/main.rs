@@ -30,6 +30,7 @@ mod following;
 mod fresh;
 mod gateway;
 mod hostile_text;
+mod hosts;
 mod json_shapes;
 mod landing;
 mod lists;
