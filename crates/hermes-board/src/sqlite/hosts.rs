@@ -64,6 +64,19 @@ impl StoredBoard {
         self.write_as(Commit::Logged, |tx| tx.register_host(entry, again))
     }
 
+    /// Whether a host is registered exactly like this.
+    pub fn knows_host(&self, entry: &HostEntry) -> Result<bool> {
+        let found = self.look(|tx| tx.registered(&entry.id))?;
+        Ok(found.is_some_and(|(host, origin)| {
+            let slots = entry.slots.and_then(|slots| i64::try_from(slots).ok());
+            origin == entry.origin
+                && host.left_at.is_none()
+                && (&host.name, &host.labels) == (&entry.name, &entry.labels)
+                && (&host.version, host.slots) == (&entry.version, slots)
+                && host.beat_seconds == entry.beat_seconds
+        }))
+    }
+
     /// The heartbeat of a registered host; loses if the entry is gone, or somebody else's.
     pub fn beat_host(&mut self, id: &str, origin: &HostOrigin) -> Result<Applied> {
         self.write_aside(|tx| {
@@ -154,27 +167,36 @@ impl Transaction<'_> {
         )
     }
 
-    fn register_host(&self, entry: &HostEntry, again: bool) -> Result<()> {
-        let origin = &entry.origin;
-        let known = self.one(
+    fn registered(&self, id: &str) -> Result<Option<(Host, HostOrigin)>> {
+        self.one(
             concat!(
                 "SELECT ",
                 host_columns!(),
                 ", h.machine, h.boot_id, h.home_mark FROM hermes_hosts h WHERE h.id = ?1"
             ),
-            [entry.id.as_str()],
+            [id],
             |row| {
                 let known = host(row)?;
                 let mut cells = Cells::skipping(row, 10);
-                let place = (cells.text()?, cells.text()?, cells.text()?);
-                Ok((known, place))
+                let origin = HostOrigin {
+                    machine: cells.text()?,
+                    boot: cells.text()?,
+                    home_mark: cells.text()?,
+                    home: known.home.clone(),
+                };
+                Ok((known, origin))
             },
-        )?;
-        if let Some((known, (machine, boot, home_mark))) = &known {
-            let is_same = *machine == origin.machine && *home_mark == origin.home_mark;
+        )
+    }
+
+    fn register_host(&self, entry: &HostEntry, again: bool) -> Result<()> {
+        let origin = &entry.origin;
+        let known = self.registered(&entry.id)?;
+        if let Some((known, of)) = &known {
+            let is_same = of.machine == origin.machine && of.home_mark == origin.home_mark;
             // A machine that was restarted, or its twin? If this process was registered before, the
             // restart was not ours.
-            let is_twin = !is_same || (again && *boot != origin.boot);
+            let is_twin = !is_same || (again && of.boot != origin.boot);
             if is_twin && known.away_since(self.now).is_none() {
                 return Err(HostError::IdTaken {
                     id: entry.id.clone(),

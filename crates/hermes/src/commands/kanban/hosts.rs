@@ -84,19 +84,19 @@ fn list(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
 fn row<'a>(session: &BoardSession<'_>, used: &'a HostUse, own: Option<&str>) -> Row<'a> {
     let host = &used.host;
     let here = own == Some(host.id.as_str());
-    let away_since = if session.store.is_shared() {
-        host.away_since(session.store.now())
+    let away_since = host.away_since(session.store.now());
+    let (is_up, away_since) = if session.store.is_shared() {
+        (away_since.is_none(), away_since)
     } else {
         // A file gets no heartbeats; whoever dispatches holds a lock.
         let lock = session.home.dispatcher_lock();
-        let dispatches = here && FileLock::is_held(&lock).unwrap_or(false);
-        (!dispatches).then_some(host.heartbeat_at)
+        (here && FileLock::is_held(&lock).unwrap_or(false), None)
     };
     Row {
         host: used,
         used: used.running.len(),
         here,
-        state: if away_since.is_some() { "away" } else { "up" },
+        state: if is_up { "up" } else { "away" },
         away_since,
     }
 }
@@ -138,18 +138,18 @@ fn cells(row: &Row<'_>, now: i64) -> [String; 6] {
     let away = row
         .away_since
         .map(|since| elapsed(now.saturating_sub(since)));
-    let state = match (row.here, away) {
-        (true, None) => "here, up".to_owned(),
-        (true, Some(ago)) => format!("here, no dispatcher since {ago}"),
-        (false, None) => "up".to_owned(),
-        (false, Some(ago)) => format!("away since {ago}"),
+    let state = match (row.here, row.state) {
+        (true, "up") => "here, up",
+        (true, _) => "here, no dispatcher",
+        (false, state) => state,
     };
+    let since = away.map(|ago| format!(" since {ago}")).unwrap_or_default();
     [
         one_line(&host.name, NAME),
         filled(one_line(&host.labels.join(", "), LABELS)),
         format!("{}/{slots}", row.used),
         one_line(&host.version, NAME),
-        state,
+        format!("{state}{since}"),
         filled(joined(&row.host.running)),
     ]
 }
