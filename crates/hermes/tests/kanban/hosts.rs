@@ -18,12 +18,9 @@ fn a_board_in_a_file_knows_the_host_that_dispatches_on_it() {
     none.succeeds()
         .prints_part("No dispatcher has used this board yet");
     assert_eq!(crew.desk.json(&["hosts"]), json!([]));
-    let here = crew
-        .desk
-        .create("here", &["--assignee", "alpha", "--on", "desk"]);
-    let waits = crew
-        .desk
-        .create("waits", &["--assignee", "alpha", "--host", "ssd"]);
+    let flags = ["--on", "desk", "--priority", "9"];
+    let here = crew.file("exec sleep 300", &flags);
+    let waits = crew.file("exec sleep 300", &["--host", "ssd"]);
     crew.kanban(&["dispatch"])
         .succeeds()
         .prints_part("Deferred (kanban.max_in_progress_per_host is 1, 1 in progress)");
