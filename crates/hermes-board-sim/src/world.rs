@@ -60,9 +60,9 @@ impl<B: Subject> World<B> {
     pub(crate) fn new(mut board: B, setting: Setting) -> Self {
         let mut machines: Vec<Machine> = (0..setting.machines).map(Machine::new).collect();
         if setting.same_names {
-            machines
-                .iter_mut()
-                .for_each(|one| one.name = "host".to_owned());
+            for machine in &mut machines {
+                "host".clone_into(&mut machine.name);
+            }
         }
         if setting.is_shared {
             board.share();

@@ -2,23 +2,27 @@
 
 use crate::id::TaskId;
 
+/// Two installations with one id: one of them is a copy.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "two installations use the host id {id}: '{other}' ({other_home}), seen {seen} s ago, and \
+     this one, '{own}' ({own_home})"
+)]
+pub struct SharedHostId {
+    pub id: String,
+    pub other: String,
+    pub other_home: String,
+    /// Seconds since its last heartbeat.
+    pub seen: i64,
+    pub own: String,
+    pub own_home: String,
+}
+
 /// A refusal. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// Two installations with one id: one of them is a copy.
-    #[error(
-        "two installations use the host id {id}: '{other}' ({other_home}), seen {seen} s ago, and \
-         this one, '{own}' ({own_home})"
-    )]
-    IdTaken {
-        id: String,
-        other: String,
-        other_home: String,
-        /// Seconds since its last heartbeat.
-        seen: i64,
-        own: String,
-        own_home: String,
-    },
+    #[error(transparent)]
+    IdTaken(#[from] Box<SharedHostId>),
     #[error("no such host: '{shown}' (hosts: {known})")]
     Unknown { shown: String, known: String },
     #[error("several hosts are called '{name}': {}", ids.join(", "))]
@@ -39,11 +43,9 @@ pub enum HostError {
 impl HostError {
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::IdTaken { .. } => {
-                "one of them is a copy of the other: `hermes kanban hosts new-id` \
+            Self::IdTaken(_) => "one of them is a copy of the other: `hermes kanban hosts new-id` \
                                      in the copy gives it an id of its own"
-                    .to_owned()
-            }
+                .to_owned(),
             Self::Unknown { .. } => "`hermes kanban hosts` lists them".to_owned(),
             Self::Ambiguous { .. } => "name the id instead".to_owned(),
             Self::Up { .. } => "stop its dispatcher first: `hermes gateway stop` there".to_owned(),

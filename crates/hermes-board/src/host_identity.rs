@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::boards::BoardHome;
-use crate::dispatch::local::ProcessSpace;
 use crate::host_error::HostError;
 use crate::model::{HostRef, parse_host_name};
 use crate::{Error, Result};
@@ -52,7 +51,8 @@ impl HostOrigin {
     /// That of this process.
     pub fn of(home: &BoardHome) -> Self {
         let root = home.root();
-        let boot = ProcessSpace::own().boot_id().to_owned();
+        let own = hermes_proc::identity_of(std::process::id());
+        let boot = own.map(|own| own.boot_id).unwrap_or_default();
         let inode = hermes_fs::metadata(root).map(|meta| meta.ino());
         Self {
             machine: machine_id().unwrap_or_else(|| boot.clone()),

@@ -38,7 +38,7 @@ pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
 pub(crate) use hermes_text::shown;
-pub use host_error::HostError;
+pub use host_error::{HostError, SharedHostId};
 pub use host_identity::{
     HostOrigin, HostSettings, ensure_host_id, host_id, own_host, renew_host_id,
 };

@@ -4,12 +4,6 @@
 use crate::model::Assignee;
 use crate::store::{ClaimCaps, FailurePolicy};
 
-/// The limit on cards in progress per host, in the configuration.
-pub(crate) const HOST_CAP: &str = "max_in_progress_per_host";
-
-/// The limit on cards in progress per profile, in the configuration.
-pub(crate) const PROFILE_CAP: &str = "max_in_progress_per_profile";
-
 /// The limits of a dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

@@ -21,7 +21,6 @@ pub use action::{Action, EndWorker, Plan};
 pub use facts::{Facts, OwnHost, WorkerFact, WorkerRef};
 pub use guard::{GuardReason, Held};
 pub use limits::{CapScope, Limits, automatic_in_progress};
-pub(crate) use limits::{HOST_CAP, PROFILE_CAP};
 pub use placement::Misplaced;
 pub use planner::plan;
 pub use report::{

@@ -11,10 +11,10 @@ use crate::plan::age::since;
 use crate::plan::guard::held;
 use crate::plan::placement::misplaced;
 use crate::plan::{
-    Action, Capped, Elsewhere, GuardReason, HOST_CAP, Hampered, Held, HeldBack, Plan,
-    ProfileCapped, Started, TooEarly, WorkerFact, WorkerRef,
+    Action, Capped, Elsewhere, GuardReason, Hampered, Held, HeldBack, Plan, ProfileCapped, Started,
+    TooEarly, WorkerFact, WorkerRef,
 };
-use crate::store::{Candidate, ClaimFrom, GuardFacts, RunningTask, WaitNote, WaitReason};
+use crate::store::{Candidate, ClaimFrom, GuardFacts, HOST_CAP, RunningTask, WaitNote, WaitReason};
 
 /// A card that could be worked on.
 pub(super) struct Waiting<'a> {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::model::{Status, Task, TaskId, WorkerExit};
-use crate::plan::{Action, EndWorker, GuardReason, HOST_CAP, Misplaced, Plan};
-use crate::store::{AttemptEnd, ClaimFrom};
+use crate::plan::{Action, EndWorker, GuardReason, Misplaced, Plan};
+use crate::store::{AttemptEnd, ClaimFrom, HOST_CAP};
 
 /// One action of a tick about a card, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -357,14 +357,6 @@ impl Verdict {
                 limit,
                 current,
             } => format!("The limit is reached: {current} in progress, kanban.{cap} is {limit}."),
-            Self::HostFull {
-                host,
-                limit,
-                current,
-            } => format!(
-                "Host {host} has no free slot: {current} in progress, kanban.{HOST_CAP} is {limit}."
-            ),
-            Self::OtherHost { why, now } => why.sentence(*now),
             Self::HeldBack { reason, until } => {
                 format!(
                     "{} It is held back until {}.",
@@ -431,6 +423,14 @@ impl Verdict {
                     None => format!("{who} is working on it."),
                 }
             }
+            Self::HostFull {
+                host,
+                limit,
+                current,
+            } => format!(
+                "Host {host} has no free slot: {current} in progress, kanban.{HOST_CAP} is {limit}."
+            ),
+            Self::OtherHost { why, now } => why.sentence(*now),
             Self::ClaimLeft { lock } => {
                 format!(
                     "It is ready, but {lock} still holds a claim: `kanban reclaim` releases it."

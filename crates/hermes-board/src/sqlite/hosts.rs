@@ -9,7 +9,7 @@ use hermes_store::Commit;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::host_error::HostError;
+use crate::host_error::{HostError, SharedHostId};
 use crate::host_identity::HostOrigin;
 use crate::model::{Host, Placement, Status, TaskId};
 use crate::sqlite::cells::Cells;
@@ -198,15 +198,15 @@ impl Transaction<'_> {
             // restart was not ours.
             let is_twin = !is_same || (again && of.boot != origin.boot);
             if is_twin && known.away_since(self.now).is_none() {
-                return Err(HostError::IdTaken {
+                let shared = SharedHostId {
                     id: entry.id.clone(),
                     other: known.name.clone(),
                     other_home: known.home.clone(),
                     seen: self.now.saturating_sub(known.heartbeat_at).max(0),
                     own: entry.name.clone(),
                     own_home: origin.home.clone(),
-                }
-                .into());
+                };
+                return Err(HostError::from(Box::new(shared)).into());
             }
         }
         let started_at = known

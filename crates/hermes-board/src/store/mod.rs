@@ -11,6 +11,7 @@ pub use outcome::{
     Applied, BlockOutcome, CheckOutcome, ChecksBegun, ClaimOutcome, Claimed, CompleteOutcome,
     Completed, Created, Decomposed, Release,
 };
+pub(crate) use request::HOST_CAP;
 pub use request::{
     AttemptEnd, BlockRequest, CheckStart, ClaimCaps, ClaimFrom, ClaimRequest, ClaimSeen, Claimant,
     Completion, FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ReachedCap,

@@ -11,7 +11,10 @@ use crate::model::{
     WorkspaceKind,
 };
 
-use crate::plan::{HOST_CAP, PROFILE_CAP};
+/// The limit on cards in progress per host, in the configuration.
+pub(crate) const HOST_CAP: &str = "max_in_progress_per_host";
+/// The limit on cards in progress per profile, in the configuration.
+const PROFILE_CAP: &str = "max_in_progress_per_profile";
 
 /// A card to be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

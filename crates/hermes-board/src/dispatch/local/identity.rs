@@ -41,11 +41,6 @@ impl ProcessSpace {
         Self { boot_id, recorded }
     }
 
-    /// The boot, as the kernel reports it.
-    pub(crate) fn boot_id(&self) -> &str {
-        &self.boot_id
-    }
-
     /// The text that is recorded.
     pub(crate) fn recorded(&self) -> &str {
         &self.recorded
