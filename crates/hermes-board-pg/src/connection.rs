@@ -128,10 +128,22 @@ impl Connection {
     pub(crate) fn begin_read(&self) -> Result<()> {
         self.is_inside.set(true);
         let begun = self.raw.simple(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT format FROM hermes_board",
             self.limit,
         );
-        begun.map(drop).inspect_err(|_| self.rollback())
+        let format = begun.map(|row| row.first().and_then(|text| text.as_deref()?.parse().ok()));
+        match format {
+            Ok(format) if format == Some(schema::known()) => Ok(()),
+            // It has moved away, or a newer program has changed it, since this connection was made.
+            Ok(_) => {
+                self.rollback();
+                Err(self.refuse_format())
+            }
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
     }
 
     /// Ends a transaction, keeping its changes.

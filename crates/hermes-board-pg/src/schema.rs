@@ -35,6 +35,25 @@ impl Facts {
 /// Makes the schema of a board if need be, and refuses one that is not ours to use. `schema` is a name
 /// of ours, which needs no escaping.
 pub(crate) fn prepare(raw: &Raw, address: &ServerAddress, schema: &str) -> Result<()> {
+    check_server(raw, address, schema)?;
+    if format_of(raw, address, schema)? == Some(known()) {
+        return Ok(());
+    }
+    // Two programs that open a new board at once: the second finds it made.
+    raw.simple(
+        &format!(
+            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('hermes-board'), hashtext('{schema}'))"
+        ),
+        LIMIT,
+    )?;
+    let made = migrate(raw, address, schema);
+    let end = if made.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = raw.simple(end, LIMIT);
+    made.and(ended.map(drop))
+}
+
+/// Refuses a server that cannot hold boards.
+pub(crate) fn check_server(raw: &Raw, address: &ServerAddress, schema: &str) -> Result<()> {
     let facts = Facts(raw.simple(
         &format!(
             "SET client_min_messages TO warning; SET search_path TO \"{schema}\";
@@ -55,20 +74,7 @@ pub(crate) fn prepare(raw: &Raw, address: &ServerAddress, schema: &str) -> Resul
             place: address.place(),
         });
     }
-    if format_of(raw, address, schema)? == Some(known()) {
-        return Ok(());
-    }
-    // Two programs that open a new board at once: the second finds it made.
-    raw.simple(
-        &format!(
-            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('hermes-board'), hashtext('{schema}'))"
-        ),
-        LIMIT,
-    )?;
-    let made = migrate(raw, address, schema);
-    let end = if made.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = raw.simple(end, LIMIT);
-    made.and(ended.map(drop))
+    Ok(())
 }
 
 /// The format of a schema: `None` if there is none, 0 if it is empty. One that is newer, or of another
@@ -104,6 +110,9 @@ pub(crate) fn format_of(raw: &Raw, address: &ServerAddress, schema: &str) -> Res
     )?;
     let found = row.first().and_then(|text| text.as_deref()?.parse().ok());
     let found: i64 = found.ok_or_else(foreign)?;
+    if found < 0 {
+        return Err(crate::move_note::moved_away(raw, address, schema));
+    }
     if found > known() {
         return Err(Error::Newer {
             schema: schema.to_owned(),

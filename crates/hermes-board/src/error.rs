@@ -16,7 +16,13 @@ pub enum Error {
     Store(hermes_store::Error),
     /// The server that the board is on, or the way to it.
     #[error(transparent)]
-    Server(#[from] hermes_board_pg::Error),
+    Server(hermes_board_pg::Error),
+    /// Somebody has moved the board since it was opened, or from another machine.
+    #[error("this board has moved to {to}")]
+    Moved { to: String },
+    /// A board that is not moved.
+    #[error(transparent)]
+    Transfer(Box<crate::sqlite::TransferError>),
     /// The database contradicts itself. It is left as it is.
     #[error("the board database {} is damaged and was not opened: {detail}", path.display())]
     Damaged {
@@ -172,6 +178,21 @@ impl From<hermes_store::Error> for Error {
     }
 }
 
+impl From<hermes_board_pg::Error> for Error {
+    fn from(error: hermes_board_pg::Error) -> Self {
+        match error {
+            hermes_board_pg::Error::MovedAway { note, .. } => crate::sqlite::moved_error(&note),
+            other => Self::Server(other),
+        }
+    }
+}
+
+impl From<crate::sqlite::TransferError> for Error {
+    fn from(error: crate::sqlite::TransferError) -> Self {
+        Self::Transfer(Box::new(error))
+    }
+}
+
 impl Error {
     pub(crate) fn unsafe_task_id(id: &TaskId) -> Self {
         let shown = crate::shown(id.as_str(), 64);
@@ -215,6 +236,12 @@ impl Error {
             Self::File(error) => error.hint(),
             Self::Store(error) => error.hint(),
             Self::Server(error) => error.hint(),
+            Self::Moved { .. } => Some(
+                "nothing was changed; run the command again, or point `kanban.database` there if the \
+                 board was moved from another machine"
+                    .to_owned(),
+            ),
+            Self::Transfer(error) => Some(error.hint()),
             Self::Damaged { copy, .. } | Self::NotADatabase { copy, .. } => Some(match copy {
                 Some(copy) => format!(
                     "the file is untouched and a copy is kept as {}; replace it with a backup",
@@ -303,6 +330,7 @@ impl Error {
                 | Self::RelativePath { .. }
                 | Self::BranchWithoutWorktree
         ) || matches!(self, Self::Review(error) if error.is_usage())
+            || matches!(self, Self::Transfer(error) if error.is_usage())
     }
 
     /// Whether the disk is full, or what the user may use of it.
@@ -321,6 +349,11 @@ impl Error {
             Self::Server(error) => error.is_outside(),
             _ => false,
         }
+    }
+
+    /// Whether the answer of a server is missing, so that nobody knows whether it has done it.
+    pub fn is_answer_lost(&self) -> bool {
+        matches!(self, Self::Server(error) if error.is_lost())
     }
 
     /// Whether the file is at fault, not the request.

@@ -35,15 +35,17 @@ pub use claim_lock::own_lock;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
+pub use hermes_board_pg::Patience;
 pub(crate) use hermes_text::shown;
 pub use projects::find_project;
 pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
-    BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
-    Counts, Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
-    PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, StoredBoard, Swarm, SwarmRole,
-    SwarmWorker, Undecided, Unseen,
+    BadValue, BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress,
+    CheckDepth, Counts, Decomposition, EventQuery, ListQuery, MoveReport, MoveRequest, MoveStep,
+    NewReviewComment, NewSubscription, NewSwarm, PlannedChild, Progress, ResultEdit, RunFilter,
+    SortOrder, Specification, StoredBoard, Swarm, SwarmRole, SwarmWorker, TableReport,
+    TransferError, Undecided, Unseen,
 };
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;

@@ -18,4 +18,4 @@ pub use server::{BoardServer, ServerSettings};
 pub use slug::BoardSlug;
 
 pub(crate) use home::{ManagedScratch, entries};
-pub(crate) use metadata::load as load_info;
+pub(crate) use metadata::{database_in, load as load_info};

@@ -133,7 +133,7 @@ fn schema_of(slug: &BoardSlug) -> String {
 /// A file of a board that speaks of a server and cannot be read: the board must not be taken for an empty
 /// one in a file.
 #[derive(Debug)]
-pub(super) struct Unreadable;
+pub(crate) struct Unreadable;
 
 /// Where a board on a server is, or why nobody can tell.
 #[derive(Debug, Clone)]
@@ -166,6 +166,13 @@ impl BoardServer {
 
     pub(crate) fn place(&self) -> Result<&BoardAddress, AddressError> {
         self.place.as_deref().map_err(Clone::clone)
+    }
+
+    /// What the schema of a board is called that has moved away and must make room.
+    pub(crate) fn aside(schema: &str, at: &str) -> String {
+        let end = format!("_moved-{at}");
+        let kept: String = schema.chars().take(LONGEST - end.len()).collect();
+        kept + &end
     }
 
     /// The address, without a password; `None` if it is invalid.

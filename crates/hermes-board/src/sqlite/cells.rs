@@ -77,7 +77,7 @@ impl<'r> Cells<'r> {
 }
 
 /// A number, or the time of an ISO 8601 text.
-fn number_of_text(bytes: &[u8]) -> Option<i64> {
+pub(super) fn number_of_text(bytes: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     text.parse().ok().or_else(|| {
         text.parse::<jiff::Timestamp>()

@@ -43,6 +43,7 @@ mod store;
 mod suspects;
 mod swarm;
 mod transaction;
+mod transfer;
 mod triage;
 mod undecided;
 mod unseen;
@@ -58,6 +59,10 @@ pub use overview::BoardOverview;
 pub use review::NewReviewComment;
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
+pub(crate) use transfer::moved_error;
+pub use transfer::{
+    BadValue, MoveReport, MoveRequest, MoveStep, Progress, TableReport, TransferError,
+};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use undecided::Undecided;
 pub use unseen::Unseen;
@@ -102,14 +107,37 @@ impl StoredBoard {
     /// Opens a board, creating or migrating its database if need be.
     pub fn open(board: &Board, options: &BoardOptions) -> Result<Self> {
         let engine = match &board.server {
+            Some(server) => Engine::Server(Box::new(match server::open(server, options) {
+                Err(hermes_board_pg::Error::MovedAway { note, .. }) => {
+                    transfer::settle_server(&note, board, server)?;
+                    server::open(server, options)?
+                }
+                opened => opened?,
+            })),
+            None => {
+                let mut file = open::open(board, options)?;
+                transfer::settle_file(&mut file, board)?;
+                Engine::File(file)
+            }
+        };
+        Ok(Self::with_engine(engine, board, options))
+    }
+
+    /// As [`Self::open`], whatever is noted about a move.
+    fn open_as_is(board: &Board, options: &BoardOptions) -> Result<Self> {
+        let engine = match &board.server {
             Some(server) => Engine::Server(Box::new(server::open(server, options)?)),
             None => Engine::File(open::open(board, options)?),
         };
-        Ok(Self {
+        Ok(Self::with_engine(engine, board, options))
+    }
+
+    fn with_engine(engine: Engine, board: &Board, options: &BoardOptions) -> Self {
+        Self {
             engine,
             board: board.clone(),
             options: options.clone(),
-        })
+        }
     }
 
     /// The files of this board.
@@ -167,6 +195,7 @@ impl StoredBoard {
         match &mut self.engine {
             Engine::File(file) => {
                 let result = file.database.write_as(commit, |connection| {
+                    transfer::refuse_moved(connection, path)?;
                     let statements = SqliteStatements { connection, path };
                     work(&Transaction::new(&statements, options.clock.now(), options))
                 });
@@ -197,6 +226,7 @@ impl StoredBoard {
                     connection: file.database.connection(),
                     path: &self.board.database,
                 };
+                transfer::refuse_moved(statements.connection, statements.path)?;
                 file.damage.watch(self.within(&statements, query))
             }
             Engine::Server(server) => {
@@ -210,9 +240,10 @@ impl StoredBoard {
         match &self.engine {
             Engine::File(file) => {
                 let path = &self.board.database;
-                let result = file
-                    .database
-                    .read(|connection| self.within(&SqliteStatements { connection, path }, query));
+                let result = file.database.read(|connection| {
+                    transfer::refuse_moved(connection, path)?;
+                    self.within(&SqliteStatements { connection, path }, query)
+                });
                 file.damage.watch(result)
             }
             Engine::Server(server) => {

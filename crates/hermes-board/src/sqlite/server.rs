@@ -8,9 +8,8 @@ use crate::sqlite::statements::{Cell, More, Param, Row, Statements, TakeRow};
 use crate::{Error, Result};
 
 /// Opens the board, creating its schema if need be.
-pub(super) fn open(server: &BoardServer, options: &BoardOptions) -> Result<ServerBoard> {
-    let place = server.place().map_err(pg::Error::from)?;
-    Ok(ServerBoard::open(place, options.busy_timeout)?)
+pub(super) fn open(server: &BoardServer, options: &BoardOptions) -> pg::Result<ServerBoard> {
+    ServerBoard::open(server.place()?, options.busy_timeout, &options.patience)
 }
 
 /// A connection inside a transaction.

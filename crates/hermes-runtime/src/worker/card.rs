@@ -11,7 +11,7 @@ use hermes_board::boards::Board;
 use hermes_board::dispatch::write_exit_record;
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
-use hermes_board::{BoardOptions, StoredBoard, WorkerVariables};
+use hermes_board::{BoardOptions, Patience, StoredBoard, WorkerVariables};
 use hermes_config::vars;
 use hermes_proc::Wake;
 use hermes_tools::{ImageReference, has_image_ending, images_in};
@@ -32,6 +32,9 @@ const GOAL_TURNS: u64 = 20;
 const TOOL_GRACE: Duration = Duration::from_millis(1_500);
 /// Time for everything after its tools.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long the server of the board is waited for when the end of the worker is recorded.
+const SERVER_WAIT: Duration = Duration::from_mins(2);
 
 const REMINDER: &str = "Your card is still open: you have called neither kanban_complete nor \
     kanban_block, and an answer in text ends nothing. If the work is done and checked, call \
@@ -58,7 +61,13 @@ impl Worker {
         Ok(Some(Self {
             card,
             board: home.select(None)?,
-            options: settings.board_options(&context.env),
+            options: BoardOptions {
+                patience: Patience::new(SERVER_WAIT, |pause| {
+                    std::thread::sleep(pause);
+                    false
+                }),
+                ..settings.board_options(&context.env)
+            },
             ttl_seconds: settings.limits.claim_ttl_seconds,
             policy: FailurePolicy::with_limit(settings.limits.failure_limit),
         }))
@@ -88,7 +97,11 @@ impl Worker {
     ) -> Option<ClaimWatch> {
         let attempt = Attempt {
             board: self.board.clone(),
-            options: self.options.clone(),
+            // The watch looks again by itself.
+            options: BoardOptions {
+                patience: Patience::default(),
+                ..self.options.clone()
+            },
             task: self.card.task.clone(),
             run: self.card.run?,
             lock: self.card.claim_lock.clone(),

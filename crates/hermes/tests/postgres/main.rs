@@ -8,9 +8,11 @@
     reason = "tests access files and processes directly"
 )]
 
+mod away;
 #[path = "../dashboard/client.rs"]
 #[expect(dead_code, reason = "tests of the dashboard use more of it")]
 mod client;
+mod moving;
 #[path = "../dashboard/server.rs"]
 #[expect(dead_code, reason = "tests of the dashboard use more of it")]
 mod server;

@@ -31,6 +31,7 @@ mod links;
 mod list;
 mod live;
 mod log;
+mod move_board;
 mod notify;
 mod promote;
 mod reclaim;
@@ -71,6 +72,8 @@ verbs! { Kanban<'_>;
     Init(NoArgs) => init::run,
     /// Manage boards: list, create, switch, archive
     Boards(boards::Args) => boards::run,
+    /// Move a board to a database server, or back into a file
+    MoveBoard(move_board::Args) => move_board::run,
     /// Create a card
     Create(Box<create::Args>) => create::run,
     /// Create cards for parallel workers, a verifier and a synthesizer
