@@ -134,3 +134,55 @@ fn a_late_report_of_a_card_that_was_given_to_another_is_refused() {
         .succeeds();
     assert_eq!(machine.status(&id), "done");
 }
+
+/// The server has done it, and its answer never arrives: commits wait for a replica that does not exist,
+/// and the connections are ended while they wait.
+#[test]
+fn a_report_whose_answer_got_lost_counts_once_and_its_worker_knows() {
+    let server = Postgres::own();
+    let database = server.database();
+    let machine = Machine::new(&database);
+    let go_on = machine.home.outside("go-on");
+    let begun = machine.home.outside("begun");
+    let script = format!(
+        r#"turns:
+  - match: {{user: "/task (?<id>t_[0-9a-f]+)/", step: 1}}
+    calls:
+      - tool: terminal
+        arguments: {{command: "touch {}; until [ -e {} ]; do sleep 0.05; done"}}
+  - match: {{step: 2}}
+    calls: [{{tool: kanban_complete, arguments: {{summary: "told once"}}}}]
+  - match: {{seen: "/\"ok\":\\s*true/", step: 3}}
+    text: the report counted
+  - text: the report was refused
+"#,
+        begun.display(),
+        go_on.display()
+    );
+    machine.home.put_outside("script.yaml", script, 0o600);
+    let id = machine.create("work", &["--assignee", "coder"]);
+    machine.kanban(&["dispatch"]).succeeds();
+    eventually("the worker has begun", || begun.exists());
+    let pid = machine.json(&["runs", &id])[0]["worker_pid"]
+        .as_i64()
+        .unwrap();
+    database.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    database.sql("SELECT pg_reload_conf()");
+    std::fs::write(&go_on, "").unwrap();
+    eventually("the card is done", || {
+        database.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE wait_event = 'SyncRep' AND pid <> pg_backend_pid()",
+        );
+        database.sql("SELECT status FROM hermes_default.tasks") == "done"
+    });
+    database.sql("ALTER SYSTEM RESET synchronous_standby_names");
+    database.sql("SELECT pg_reload_conf()");
+    eventually("the worker has ended", || {
+        !PathBuf::from("/proc").join(pid.to_string()).exists()
+    });
+    let log = machine.kanban(&["log", &id]);
+    log.succeeds().prints_part("the report counted");
+    let completed = "SELECT count(*) FROM hermes_default.task_events WHERE kind = 'completed'";
+    assert_eq!(database.sql(completed), "1");
+}

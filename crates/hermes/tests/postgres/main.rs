@@ -216,6 +216,17 @@ fn while_the_server_is_away_commands_say_so_and_a_gateway_goes_on() {
 }
 
 #[test]
+fn four_hosts_complete_every_card_once_whatever_is_killed_or_cut() {
+    let report = hermes_soak::storm(std::path::Path::new(env!("CARGO_BIN_EXE_hermes")), 200);
+    println!("{report:#?}");
+    assert_eq!(report.faults, Vec::<String>::new(), "{report:?}");
+    assert!(report.workers_killed >= 8, "{report:?}");
+    assert!(report.dispatchers_killed >= 2, "{report:?}");
+    assert!(report.databases_killed >= 2, "{report:?}");
+    assert!(report.links_cut >= 3, "{report:?}");
+}
+
+#[test]
 fn a_password_in_an_address_is_refused_and_shown_nowhere() {
     let machine = Machine::new(&Postgres::shared().database());
     let address = "postgres://boards:hunter2-secret@127.0.0.1/x";

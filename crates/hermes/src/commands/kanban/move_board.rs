@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use hermes_board::{MoveReport, MoveRequest, MoveStep, Progress};
+use hermes_config::vars;
 
 use super::session::Kanban;
 use crate::context::Context;
@@ -76,6 +77,13 @@ fn print(kanban: &Kanban<'_>, report: &MoveReport, is_dry_run: bool) -> Result<(
     }
     if let Some(kept) = &report.set_aside {
         kanban.note(format!("an earlier board there was kept as {kept}"))?;
+    }
+    let password = &vars::PGPASSWORD;
+    let is_of_shell =
+        kanban.env.is_set(password) && kanban.config().dotenv().get(password.name).is_none();
+    if report.moved && to.starts_with("postgres") && is_of_shell {
+        kanban
+            .hint("gateways and other shells need the password, too: put PGPASSWORD into `.env`")?;
     }
     Ok(())
 }
