@@ -433,7 +433,8 @@ fn whoever_writes_while_a_board_moves_loses_nothing() {
     let bodies = shown["comments"].as_array().unwrap().iter();
     let mut bodies: Vec<&str> = bodies.map(|one| one["body"].as_str().unwrap()).collect();
     let mut kept: Vec<&str> = kept.iter().map(String::as_str).collect();
-    (bodies.sort_unstable(), kept.sort_unstable());
+    bodies.sort_unstable();
+    kept.sort_unstable();
     assert_eq!(bodies, kept);
     assert!(kept.len() > 5, "{kept:?}");
 }

@@ -224,7 +224,7 @@ impl Moving<'_> {
         home.change(&request.slug, &change, self.options.clock.now())?;
         report.moved = true;
         // The next opening does it otherwise.
-        if let Err(error) = target.locked(|to| to.unmark()) {
+        if let Err(error) = target.unmark() {
             tracing::debug!(%error, "the mark of the copy stays until the board is opened");
         }
         Ok(())
@@ -407,6 +407,14 @@ impl StoredBoard {
                 work(&Side::Server(ServerStatements(connection)))
             }),
         }
+    }
+
+    /// Removes the note that this is a copy.
+    fn unmark(&mut self) -> Result<()> {
+        self.locked(|side| match side {
+            Side::File(file) => notes::unmark(file.connection, file.path),
+            Side::Server(server) => Ok(server.0.note(None)?),
+        })
     }
 
     /// Runs a few queries, whatever is noted about a move.

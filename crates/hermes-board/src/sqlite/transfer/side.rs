@@ -173,13 +173,6 @@ impl Side<'_> {
         }
     }
 
-    pub(super) fn unmark(&self) -> Result<()> {
-        match self {
-            Self::File(statements) => notes::unmark(statements.connection, statements.path),
-            Self::Server(statements) => Ok(statements.0.note(None)?),
-        }
-    }
-
     /// The last number that a table has given, for tables that number their rows.
     pub(super) fn sequence(&self, plan: &TablePlan) -> Result<Option<i64>> {
         if !plan.is_numbered {
