@@ -211,7 +211,9 @@ fn while_the_server_is_away_commands_say_so_and_a_gateway_goes_on() {
     machine.wait_for(&second, "done");
     drop(gateway);
     let log = machine.home.read("logs/agent.log");
-    assert!(log.contains("could not dispatch"), "{log}");
+    // Whoever needed the board meanwhile has said so.
+    let noted = ["could not dispatch", "the board's database"];
+    assert!(noted.iter().any(|text| log.contains(text)), "{log}");
     assert!(!log.contains(database.password()), "{log}");
 }
 
