@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use crate::address::ServerAddress;
 use crate::board_address::BoardAddress;
 use crate::connection::Connection;
 use crate::error::Result;
@@ -83,15 +82,6 @@ pub fn take_back(place: &BoardAddress) -> Result<()> {
     .map(drop)
 }
 
-/// The note of a board.
-pub(crate) fn note_of(raw: &Raw, schema: &str) -> Result<Option<String>> {
-    let row = raw.simple(
-        &format!("SELECT obj_description('\"{schema}\".hermes_board'::regclass, 'pg_class')"),
-        LIMIT,
-    )?;
-    Ok(row.into_iter().next().flatten())
-}
-
 impl Connection {
     /// Writes the note, or removes it. Inside a transaction of the caller's.
     pub fn note(&self, note: Option<&str>) -> Result<()> {
@@ -124,16 +114,4 @@ impl Connection {
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
-}
-
-/// Names the place of a board that has moved away in an error.
-pub(crate) fn moved_away(raw: &Raw, address: &ServerAddress, schema: &str) -> crate::Error {
-    match note_of(raw, schema) {
-        Ok(note) => crate::Error::MovedAway {
-            schema: schema.to_owned(),
-            database: address.database.clone(),
-            note: note.unwrap_or_default(),
-        },
-        Err(error) => error,
-    }
 }

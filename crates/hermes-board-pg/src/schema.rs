@@ -111,7 +111,7 @@ pub(crate) fn format_of(raw: &Raw, address: &ServerAddress, schema: &str) -> Res
     let found = row.first().and_then(|text| text.as_deref()?.parse().ok());
     let found: i64 = found.ok_or_else(foreign)?;
     if found < 0 {
-        return Err(crate::move_note::moved_away(raw, address, schema));
+        return Err(moved_away(raw, address, schema));
     }
     if found > known() {
         return Err(Error::Newer {
@@ -136,4 +136,20 @@ fn migrate(raw: &Raw, address: &ServerAddress, schema: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The error about a board that has moved away, with what was noted of it.
+fn moved_away(raw: &Raw, address: &ServerAddress, schema: &str) -> Error {
+    let noted = raw.simple(
+        &format!("SELECT obj_description('\"{schema}\".hermes_board'::regclass, 'pg_class')"),
+        LIMIT,
+    );
+    match noted {
+        Ok(row) => Error::MovedAway {
+            schema: schema.to_owned(),
+            database: address.database.clone(),
+            note: row.into_iter().next().flatten().unwrap_or_default(),
+        },
+        Err(error) => error,
+    }
 }

@@ -22,7 +22,7 @@ pub enum Error {
     Moved { to: String },
     /// A board that is not moved.
     #[error(transparent)]
-    Transfer(Box<crate::sqlite::TransferError>),
+    Transfer(Box<crate::transfer_error::TransferError>),
     /// The database contradicts itself. It is left as it is.
     #[error("the board database {} is damaged and was not opened: {detail}", path.display())]
     Damaged {
@@ -181,19 +181,26 @@ impl From<hermes_store::Error> for Error {
 impl From<hermes_board_pg::Error> for Error {
     fn from(error: hermes_board_pg::Error) -> Self {
         match error {
-            hermes_board_pg::Error::MovedAway { note, .. } => crate::sqlite::moved_error(&note),
+            hermes_board_pg::Error::MovedAway { note, .. } => Self::moved_by(&note),
             other => Self::Server(other),
         }
     }
 }
 
-impl From<crate::sqlite::TransferError> for Error {
-    fn from(error: crate::sqlite::TransferError) -> Self {
+impl From<crate::transfer_error::TransferError> for Error {
+    fn from(error: crate::transfer_error::TransferError) -> Self {
         Self::Transfer(Box::new(error))
     }
 }
 
 impl Error {
+    /// The error about a board that has moved away, from what was noted on its server.
+    pub(crate) fn moved_by(note: &str) -> Self {
+        let note: serde_json::Value = serde_json::from_str(note).unwrap_or_default();
+        let to = note["shown"].as_str().unwrap_or("another place");
+        Self::Moved { to: to.to_owned() }
+    }
+
     pub(crate) fn unsafe_task_id(id: &TaskId) -> Self {
         let shown = crate::shown(id.as_str(), 64);
         Self::BadRequest(format!(

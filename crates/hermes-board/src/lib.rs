@@ -26,6 +26,7 @@ mod schema;
 mod settings;
 mod sqlite;
 pub mod store;
+mod transfer_error;
 mod worker_variables;
 mod workspace_refusal;
 mod workspace_rules;
@@ -41,12 +42,13 @@ pub use projects::find_project;
 pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
-    BadValue, BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress,
-    CheckDepth, Counts, Decomposition, EventQuery, ListQuery, MoveReport, MoveRequest, MoveStep,
+    BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
+    Counts, Decomposition, EventQuery, ListQuery, MoveReport, MoveRequest, MoveStep,
     NewReviewComment, NewSubscription, NewSwarm, PlannedChild, Progress, ResultEdit, RunFilter,
-    SortOrder, Specification, StoredBoard, Swarm, SwarmRole, SwarmWorker, TableReport,
-    TransferError, Undecided, Unseen,
+    SortOrder, Specification, StoredBoard, Swarm, SwarmRole, SwarmWorker, TableReport, Undecided,
+    Unseen,
 };
+pub use transfer_error::{BadValue, TransferError};
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;
 pub use workspace_rules::WorkspaceRules;

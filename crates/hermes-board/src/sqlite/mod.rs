@@ -59,10 +59,7 @@ pub use overview::BoardOverview;
 pub use review::NewReviewComment;
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
-pub(crate) use transfer::moved_error;
-pub use transfer::{
-    BadValue, MoveReport, MoveRequest, MoveStep, Progress, TableReport, TransferError,
-};
+pub use transfer::{MoveReport, MoveRequest, MoveStep, Progress, TableReport};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use undecided::Undecided;
 pub use unseen::Unseen;

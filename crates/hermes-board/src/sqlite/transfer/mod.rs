@@ -6,7 +6,6 @@
 //! not confirm is taken off by the next opening, and a copy that nobody switched to is replaced by the
 //! next try.
 
-mod error;
 mod notes;
 mod rows;
 mod side;
@@ -20,10 +19,9 @@ use crate::boards::{Board, BoardHome, BoardServer, BoardSlug, MetadataChange, Ti
 use crate::sqlite::connection::SqliteStatements;
 use crate::sqlite::server::ServerStatements;
 use crate::sqlite::{BoardOptions, Engine, StoredBoard};
+use crate::transfer_error::{BadValue, TransferError};
 use crate::{Error, Result};
 
-pub use error::{BadValue, TransferError};
-pub(crate) use notes::moved_error;
 use notes::{Note, NoteKind};
 pub(super) use notes::{refuse_moved, settle_file, settle_server};
 use rows::{Copied, TablePlan};
@@ -242,13 +240,16 @@ impl Moving<'_> {
         if !to.is_replaceable(&self.note(NoteKind::Copied, None))? {
             return Err(self.occupied(to.cards()?));
         }
-        to.clear(plans)?;
+        let tables: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
+        to.clear(&tables)?;
         for plan in plans {
             self.report(MoveStep::Copying, plan, 0);
             let copied = rows::copy(from, to, plan, &mut |rows| {
                 self.report(MoveStep::Copying, plan, rows);
             })?;
-            to.set_sequence(plan, from.sequence(plan)?)?;
+            if plan.is_numbered {
+                to.set_sequence(plan.name, from.sequence(plan.name)?)?;
+            }
             self.report(MoveStep::Verifying, plan, 0);
             let found = rows::survey(to, plan, &mut |rows| {
                 self.report(MoveStep::Verifying, plan, rows);
@@ -332,7 +333,7 @@ impl Moving<'_> {
         let at = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S-%3f");
         let at = at.to_string();
         let Some(server) = &self.target.server else {
-            return notes::keep_file(self.target, self.options, &at);
+            return self.keep_file(&at);
         };
         let place = server.place().map_err(pg::Error::from)?;
         if pg::look_at(place)? != Standing::MovedAway {
@@ -341,6 +342,29 @@ impl Moving<'_> {
         let kept = BoardServer::aside(&place.schema, &at);
         pg::set_aside(place, &kept)?;
         Ok(Some(kept))
+    }
+
+    /// Copies a file that an earlier move left in the place of the board; says where to.
+    fn keep_file(&self, at: &str) -> Result<Option<String>> {
+        let database = &self.target.database;
+        if !database.exists() {
+            return Ok(None);
+        }
+        let there = StoredBoard::open_as_is(self.target, self.options)?;
+        let is_left = there.looked(|side| match side {
+            Side::File(file) => {
+                let note = notes::read(file.connection, file.path)?;
+                Ok(side.cards()? > 0 && note.is_none_or(|note| note.is_moved()))
+            }
+            Side::Server(_) => Ok(false),
+        })?;
+        drop(there);
+        if !is_left {
+            return Ok(None);
+        }
+        let kept = database.with_added_extension(format!("moved-{at}"));
+        hermes_store::backup_to(database, &kept)?;
+        Ok(Some(kept.display().to_string()))
     }
 
     fn wait_for_workers(&mut self, source: &StoredBoard) -> Result<()> {

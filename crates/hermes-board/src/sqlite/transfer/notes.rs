@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::boards::{Board, BoardServer, TickLock, database_in};
 use crate::schema::TABLES;
+use crate::sqlite::File;
 use crate::sqlite::open::failed_on;
-use crate::sqlite::{BoardOptions, File, StoredBoard};
 use crate::{Error, Result};
-
-use super::side::batch;
 
 /// `user_version` of a file with a note: "MOVE". The reference leaves it at 0.
 const MARK: i64 = 0x4d4f_5645;
@@ -121,16 +119,6 @@ fn installation(board: &Board) -> (String, String) {
     (host, board.directory.display().to_string())
 }
 
-/// The error about a board that has moved away from a server.
-pub(crate) fn moved_error(note: &str) -> Error {
-    match serde_json::from_str::<Note>(note) {
-        Ok(note) => note.error(),
-        Err(_) => Error::Moved {
-            to: "another place".to_owned(),
-        },
-    }
-}
-
 /// The note of a file.
 pub(super) fn read(connection: &Connection, path: &Path) -> Result<Option<Note>> {
     let failed = || failed_on(path, "read");
@@ -206,7 +194,7 @@ pub(crate) fn settle_file(file: &mut File, board: &Board) -> Result<()> {
 /// As [`settle_file`], for a server that says that the board has moved away.
 pub(crate) fn settle_server(note: &str, board: &Board, server: &BoardServer) -> Result<()> {
     let Ok(note) = serde_json::from_str::<Note>(note) else {
-        return Err(moved_error(note));
+        return Err(Error::moved_by(note));
     };
     if !note.is_of(board) {
         return Err(note.error());
@@ -230,31 +218,8 @@ fn unfinished(note: &Note, board: &Board) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file that an earlier move left in the place of a board; says where to.
-pub(super) fn keep_file(board: &Board, options: &BoardOptions, at: &str) -> Result<Option<String>> {
-    if !board.database.exists() {
-        return Ok(None);
-    }
-    let there = StoredBoard::open_as_is(board, options)?;
-    let is_kept = there.looked(|side| Ok(side.cards()? > 0))?;
-    let note = there.looked(|side| match side {
-        super::Side::File(file) => read(file.connection, file.path),
-        super::Side::Server(_) => Ok(None),
-    })?;
-    drop(there);
-    if !is_kept || note.is_some_and(|note| !note.is_moved()) {
-        return Ok(None);
-    }
-    for number in 0_u32.. {
-        let end = match number {
-            0 => format!("moved-{at}"),
-            number => format!("moved-{at}-{number}"),
-        };
-        let kept = board.database.with_added_extension(end);
-        if !kept.exists() {
-            hermes_store::backup_to(&board.database, &kept)?;
-            return Ok(Some(kept.display().to_string()));
-        }
-    }
-    Ok(None)
+/// Runs statements on a file.
+fn batch(connection: &Connection, path: &Path, sql: &str) -> Result<()> {
+    let done = connection.execute_batch(sql);
+    done.map_err(failed_on(path, "write to"))
 }

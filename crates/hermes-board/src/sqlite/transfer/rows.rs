@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 use crate::Result;
 use crate::schema::TABLES;
 use crate::sqlite::statements::{Cell, Param};
+use crate::transfer_error::BadValue;
 
 use super::TableReport;
-use super::error::BadValue;
 use super::side::{Side, SideColumn};
 
 /// Rows read at a time.

@@ -5,12 +5,10 @@ use hermes_store::rusqlite::Connection;
 use crate::Result;
 use crate::schema::TABLES;
 use crate::sqlite::connection::SqliteStatements;
-use crate::sqlite::open::failed_on;
 use crate::sqlite::server::ServerStatements;
 use crate::sqlite::statements::{More, Param, Row, Statements};
 
 use super::notes::{self, Note};
-use super::rows::TablePlan;
 
 /// The table of a server that is not copied: it is about the place, not about the board.
 const OF_PLACE: &str = "hermes_board";
@@ -150,12 +148,11 @@ impl Side<'_> {
     }
 
     /// Removes all rows that will be copied.
-    pub(super) fn clear(&self, plans: &[TablePlan]) -> Result<()> {
+    pub(super) fn clear(&self, tables: &[&str]) -> Result<()> {
         if let Some((connection, path)) = self.file() {
             notes::unmark(connection, path)?;
         }
-        for plan in plans {
-            let name = plan.name;
+        for name in tables {
             let sql = match self {
                 Self::File(_) => format!("DELETE FROM {name}"),
                 Self::Server(_) => format!("TRUNCATE {name} RESTART IDENTITY"),
@@ -173,12 +170,9 @@ impl Side<'_> {
         }
     }
 
-    /// The last number that a table has given, for tables that number their rows.
-    pub(super) fn sequence(&self, plan: &TablePlan) -> Result<Option<i64>> {
-        if !plan.is_numbered {
-            return Ok(None);
-        }
-        let table = [Param::Text(plan.name)];
+    /// The last number that a table has given to a row.
+    pub(super) fn sequence(&self, table: &str) -> Result<Option<i64>> {
+        let table = [Param::Text(table)];
         match self {
             Self::File(_) => self.number("SELECT seq FROM sqlite_sequence WHERE name = ?1", &table),
             Self::Server(_) => {
@@ -189,15 +183,15 @@ impl Side<'_> {
         }
     }
 
-    pub(super) fn set_sequence(&self, plan: &TablePlan, last: Option<i64>) -> Result<()> {
+    pub(super) fn set_sequence(&self, table: &str, last: Option<i64>) -> Result<()> {
         let Some(last) = last.filter(|last| *last > 0) else {
             return Ok(());
         };
-        let params = [Param::Text(plan.name), Param::Int(last)];
+        let params = [Param::Text(table), Param::Int(last)];
         match self {
             Self::File(_) => {
                 let statements = self.statements();
-                let name = [Param::Text(plan.name)];
+                let name = [Param::Text(table)];
                 statements.execute("DELETE FROM sqlite_sequence WHERE name = ?1", &name)?;
                 let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
                 statements.execute(sql, &params)?;
@@ -235,10 +229,4 @@ pub(super) fn left_tables(from: &Side<'_>) -> Result<Vec<String>> {
         }
     }
     Ok(left)
-}
-
-/// Runs statements on a file.
-pub(super) fn batch(connection: &Connection, path: &std::path::Path, sql: &str) -> Result<()> {
-    let done = connection.execute_batch(sql);
-    done.map_err(failed_on(path, "write to"))
 }

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where to: postgres://USER@HOST/DATABASE, or sqlite for a file
-    #[arg(long, value_name = "URL|sqlite")]
+    #[arg(long, value_name = "PLACE")]
     to: String,
     /// Check everything and change nothing
     #[arg(long)]
