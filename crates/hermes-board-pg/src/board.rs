@@ -78,6 +78,16 @@ impl ServerBoard {
         .inspect(|_| hermes_fs::fault::point())
     }
 
+    /// Runs `work` in a transaction that waits for nobody and that nobody waits for. For what is no part
+    /// of the cards: contents of files, ends of logs. It does not change the number of the last change.
+    pub fn write_aside<T, E: From<Error>>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.inside(|one| one.begin_aside(durability), work)
+    }
+
     /// Runs `work` on one state of the board.
     pub fn read<T, E: From<Error>>(
         &self,

@@ -8,7 +8,10 @@ use crate::error::{Error, Result};
 use crate::raw::Raw;
 
 /// The steps, oldest first. One is never changed after a release; the number of the last is the format.
-const STEPS: &[&str] = &[include_str!("schema/001_board.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/001_board.sql"),
+    include_str!("schema/003_files.sql"),
+];
 /// PostgreSQL 13, the oldest version that Debian still has.
 const OLDEST: i64 = 130_000;
 /// Creating the tables of a board.

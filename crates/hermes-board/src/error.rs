@@ -148,6 +148,8 @@ pub enum Error {
     #[error(transparent)]
     Workspace(#[from] crate::workspace_refusal::WorkspaceRefusal),
     #[error(transparent)]
+    Transfer(#[from] crate::transfer_error::TransferError),
+    #[error(transparent)]
     Review(#[from] crate::review_error::ReviewError),
     #[error("{id} has no review comment {number}")]
     UnknownReviewComment { id: TaskId, number: u32 },
@@ -273,6 +275,7 @@ impl Error {
                 "a name has no slashes or control characters and does not begin with '-' or '.'"
                     .to_owned(),
             ),
+            Self::Transfer(error) => Some(error.hint()),
             Self::Review(error) => error.hint(),
             Self::UnknownReviewComment { id, .. } => Some(format!(
                 "`hermes kanban review list {id}` shows the comments"

@@ -26,6 +26,7 @@ mod schema;
 mod settings;
 mod sqlite;
 pub mod store;
+mod transfer_error;
 mod worker_variables;
 mod workspace_refusal;
 mod workspace_rules;
@@ -45,6 +46,7 @@ pub use sqlite::{
     PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, StoredBoard, Swarm, SwarmRole,
     SwarmWorker, Undecided, Unseen,
 };
+pub use transfer_error::TransferError;
 pub use worker_variables::WorkerVariables;
 pub use workspace_refusal::WorkspaceRefusal;
 pub use workspace_rules::WorkspaceRules;

@@ -13,7 +13,7 @@ use hermes_home::Location;
 use hermes_secret::SecretString;
 use sha2::{Digest, Sha256};
 
-use crate::boards::BoardSlug;
+use crate::boards::{BoardSlug, TransferSettings};
 
 /// The setting for all boards.
 const SETTING: &str = "kanban.database";
@@ -33,6 +33,7 @@ pub struct ServerSettings {
     /// Whether it comes from the variable, which outranks the path of a database in another variable.
     is_by_variable: bool,
     passwords: Passwords,
+    transfer: TransferSettings,
 }
 
 impl ServerSettings {
@@ -55,6 +56,8 @@ impl ServerSettings {
         let address = by_variable
             .or_else(|| filled(config.text(SETTING).to_owned()))
             .or_else(|| of_default(env, default_home?));
+        let user_home = &location.user_home;
+        let transfer = TransferSettings::resolve(config, env, user_home, default_home);
         // Boards in files need no password, and most are.
         let passwords = Passwords {
             given: named(vars::PGPASSWORD.name).map(SecretString::new),
@@ -68,6 +71,7 @@ impl ServerSettings {
             address,
             is_by_variable,
             passwords,
+            transfer,
         }
     }
 
@@ -100,7 +104,10 @@ impl ServerSettings {
                 schema: schema_of(slug),
             })
         });
-        Some(BoardServer { place })
+        Some(BoardServer {
+            place,
+            transfer: self.transfer.clone(),
+        })
     }
 }
 
@@ -139,6 +146,8 @@ pub(super) struct Unreadable;
 #[derive(Debug, Clone)]
 pub struct BoardServer {
     place: Result<Box<BoardAddress>, AddressError>,
+    /// How files get from one of its machines to another.
+    pub(crate) transfer: TransferSettings,
 }
 
 impl PartialEq for BoardServer {
@@ -161,6 +170,7 @@ impl BoardServer {
             place: Err(AddressError::Invalid(
                 "the board.json of the board cannot be read".to_owned(),
             )),
+            transfer: TransferSettings::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use hermes_fs::{Directory, Kind, resolved};
 
 use crate::boards::BoardHome;
 use crate::files::cleanup::remove_finished_workspaces;
+use crate::files::transfer::shared_root;
 use crate::{Result, StoredBoard};
 
 const DAY_SECONDS: u64 = 86_400;
@@ -67,6 +68,10 @@ pub fn collect_garbage(
     report.workspaces = remove_finished_workspaces(home, &own);
     report.events = store.forget_old_events(i64::from(retention.event_days) * 86_400)?;
     report.rows = store.forget_orphans()?;
+    if store.is_on_server() {
+        report.rows += store.forget_contents()?;
+        remove_unnamed_contents(store)?;
+    }
     report.logs = remove_old_files(&store.board().logs, retention.log_days)?;
     report.attachments = remove_unnamed_attachments(store)?;
     if let Some(days) = retention.archive_days {
@@ -112,6 +117,28 @@ fn remove_unnamed_attachments(store: &StoredBoard) -> Result<usize> {
         }
     }
     Ok(removed)
+}
+
+/// Contents in the shared directory that the database does not know. Young ones may be on their way.
+fn remove_unnamed_contents(store: &StoredBoard) -> Result<()> {
+    let Some(shared) = shared_root(store)? else {
+        return Ok(());
+    };
+    let Some(directory) = opened(&shared)? else {
+        return Ok(());
+    };
+    let named: HashSet<String> = store
+        .shared_contents()?
+        .into_iter()
+        .map(|number| number.to_string())
+        .collect();
+    for entry in directory.entries()? {
+        let is_known = entry.name.to_str().is_some_and(|name| named.contains(name));
+        if entry.kind == Kind::File && !is_known && is_older(&directory, &entry.name, 1) {
+            directory.remove_file(Path::new(&entry.name))?;
+        }
+    }
+    Ok(())
 }
 
 fn remove_old_archives(directory: &Path, days: u32) -> Result<usize> {

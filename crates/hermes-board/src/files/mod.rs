@@ -7,10 +7,13 @@
 mod attach;
 mod cleanup;
 mod gc;
+mod transfer;
 
 pub use attach::{ATTACHMENT_LIMIT, NewFile, attach_bytes, attach_file, attachment_file, detach};
 pub use cleanup::discard_card_files;
 pub use gc::{GarbageReport, Retention, collect_garbage};
+pub use transfer::{BroughtAttachment, bring_attachments};
 
 pub(crate) use attach::safe_name;
 pub(crate) use cleanup::remove_finished_workspaces;
+pub(crate) use transfer::publish;

@@ -29,7 +29,9 @@ impl<'r> Cells<'r> {
     pub(super) fn text_or_none(&mut self) -> Result<Option<String>> {
         Ok(match self.value()? {
             Cell::Null => None,
-            Cell::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            Cell::Text(bytes) | Cell::Bytes(bytes) => {
+                Some(String::from_utf8_lossy(bytes).into_owned())
+            }
             Cell::Int(number) => Some(number.to_string()),
             Cell::Real(number) => Some(number.to_string()),
         })
@@ -53,7 +55,7 @@ impl<'r> Cells<'r> {
             )]
             Cell::Real(number) => Some(number as i64),
             Cell::Text(bytes) => number_of_text(bytes),
-            Cell::Null => None,
+            Cell::Null | Cell::Bytes(_) => None,
         })
     }
 
@@ -64,7 +66,7 @@ impl<'r> Cells<'r> {
     pub(super) fn json(&mut self) -> Result<Option<Value>> {
         Ok(match self.value()? {
             Cell::Text(bytes) => serde_json::from_slice(bytes).ok(),
-            Cell::Null | Cell::Int(_) | Cell::Real(_) => None,
+            Cell::Null | Cell::Int(_) | Cell::Real(_) | Cell::Bytes(_) => None,
         })
     }
 

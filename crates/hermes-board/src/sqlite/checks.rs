@@ -152,6 +152,16 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// The card that a session of checks is about.
+    pub(super) fn card_of_checks(&self, number: i64) -> Result<Option<TaskId>> {
+        let card = self.one(
+            "SELECT task_id FROM task_check_sessions WHERE id = ?1",
+            [number],
+            |row| row.get::<String>(0),
+        )?;
+        Ok(card.map(TaskId::new))
+    }
+
     pub(super) fn finish_checks(
         &self,
         number: i64,

@@ -14,6 +14,7 @@ mod claim;
 mod comments;
 mod complete;
 mod connection;
+mod contents;
 mod context;
 mod create;
 mod denials;
@@ -49,6 +50,7 @@ mod unseen;
 mod workers;
 
 pub use archive::ResultEdit;
+pub(crate) use contents::{Content, ContentKind, ContentPlace, Written};
 pub(crate) use context::{ContextFacts, ParentResult};
 pub use events::{BoardEvent, EventQuery};
 pub use lists::{CardDetail, ListQuery, RunFilter, SortOrder};

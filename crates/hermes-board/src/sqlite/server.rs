@@ -25,6 +25,7 @@ impl Row for ServerRow<'_> {
             pg::Cell::Int(number) => Cell::Int(number),
             pg::Cell::Real(number) => Cell::Real(number),
             pg::Cell::Text(bytes) => Cell::Text(bytes),
+            pg::Cell::Bytes(bytes) => Cell::Bytes(bytes),
         })
     }
 }
@@ -34,6 +35,7 @@ fn bound<'p>(params: &[Param<'p>]) -> Vec<pg::Param<'p>> {
         Param::Null => pg::Param::Null,
         Param::Int(number) => pg::Param::Int(number),
         Param::Text(text) => pg::Param::Text(text),
+        Param::Bytes(bytes) => pg::Param::Bytes(bytes),
     });
     bound.collect()
 }

@@ -3,9 +3,12 @@
 //!
 //! Operations that usually have nothing to do read first, so that an idle board is never written to.
 
+use std::borrow::Cow;
+
 use hermes_store::Commit;
 
 use crate::Result;
+use crate::files::publish;
 use crate::model::{
     Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
     WorkspaceKind,
@@ -25,6 +28,24 @@ macro_rules! write_each {
             self.write(|tx| tx.$name($($arg),*))
         })+
     };
+}
+
+impl StoredBoard {
+    /// A completion whose kept files are where other machines of the board find them.
+    fn published<'c>(
+        &self,
+        id: &TaskId,
+        completion: &'c Completion,
+    ) -> Result<Cow<'c, Completion>> {
+        if !self.is_on_server() || completion.attachments.is_empty() {
+            return Ok(Cow::Borrowed(completion));
+        }
+        let mut completion = completion.clone();
+        for attachment in &mut completion.attachments {
+            publish(self, id, attachment)?;
+        }
+        Ok(Cow::Owned(completion))
+    }
 }
 
 impl BoardStore for StoredBoard {
@@ -56,9 +77,6 @@ impl BoardStore for StoredBoard {
             id: &TaskId, prev_lock: Option<&str>, reason: Option<&str>, termination: Termination
         ) -> Applied;
         record_check(session: i64, evidence: &CheckEvidence) -> ();
-        finish_checks(
-            session: i64, completion: &Completion, policy: &FailurePolicy
-        ) -> CheckOutcome;
         abandon_checks(session: i64) -> ();
         block(request: &BlockRequest) -> BlockOutcome;
         unblock(id: &TaskId) -> Status;
@@ -127,7 +145,25 @@ impl BoardStore for StoredBoard {
     }
 
     fn complete(&mut self, id: &TaskId, completion: &Completion) -> Result<CompleteOutcome> {
-        self.write(|tx| tx.complete(id, completion))?
+        let completion = self.published(id, completion)?;
+        self.write(|tx| tx.complete(id, &completion))?
+    }
+
+    fn finish_checks(
+        &mut self,
+        session: i64,
+        completion: &Completion,
+        policy: &FailurePolicy,
+    ) -> Result<CheckOutcome> {
+        let card = match completion.attachments.is_empty() {
+            true => None,
+            false => self.look(|tx| tx.card_of_checks(session))?,
+        };
+        let completion = match card {
+            Some(id) => self.published(&id, completion)?,
+            None => Cow::Borrowed(completion),
+        };
+        self.write(|tx| tx.finish_checks(session, &completion, policy))
     }
 
     fn begin_checks(

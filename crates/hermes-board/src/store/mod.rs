@@ -14,7 +14,7 @@ pub use outcome::{
 pub use request::{
     AttemptEnd, BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion,
     FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
-    ScheduleRequest, Silence, StartIn, WaitNote, WaitReason,
+    ScheduleRequest, Silence, StartIn, StoredContent, WaitNote, WaitReason,
 };
 pub use snapshot::{Candidate, EndedRun, GuardFacts, RunningTask, Snapshot};
 

@@ -167,6 +167,15 @@ pub struct NewAttachment {
     pub content_type: Option<String>,
     pub size: u64,
     pub uploaded_by: Option<String>,
+    /// Its content on the server of the board; the path is below the attachments then.
+    pub content: Option<StoredContent>,
+}
+
+/// A content that is on the server of a board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredContent {
+    pub(crate) number: i64,
+    pub(crate) digest: String,
 }
 
 /// Blocking a card.

@@ -9,6 +9,7 @@ use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::DispatchFlags;
 use hermes_board::boards::Board;
 use hermes_board::dispatch::write_exit_record;
+use hermes_board::files::bring_attachments;
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, StoredBoard, WorkerVariables};
@@ -111,7 +112,7 @@ impl Worker {
     pub(crate) fn images(&self, user_home: &Path) -> Vec<ImageReference> {
         let read = StoredBoard::open(&self.board, &self.options).and_then(|store| {
             let task = store.task(&self.card.task)?;
-            Ok((task, store.attachments(&self.card.task)?))
+            Ok((task, bring_attachments(&store, &self.card.task)?))
         });
         let (task, attachments) = match read {
             Ok((Some(task), attachments)) => (task, attachments),
@@ -123,8 +124,12 @@ impl Worker {
         };
         let body = task.body.unwrap_or_default();
         let mut found = images_in(&body, user_home, &|path| path.is_file());
-        for attachment in attachments {
-            let path = attachment.stored_path;
+        for brought in attachments {
+            if let Some(problem) = brought.problem {
+                tracing::warn!(%problem, "an attachment of the card is not here");
+                continue;
+            }
+            let path = brought.attachment.stored_path;
             if has_image_ending(&path.to_string_lossy()) {
                 let image = ImageReference::File(path);
                 if !found.contains(&image) {

@@ -10,6 +10,13 @@ sections! {
         /// Address of the PostgreSQL server that boards are on, for several machines; empty means a file
         /// per board on this machine.
         "database": text("");
+        /// Directory that all machines of a board on a server see, for attachments and workspaces on
+        /// their way; empty means that they go through the database.
+        "shared_files": text("");
+        /// Most bytes of one attachment or scratch workspace that goes to another machine.
+        "transfer_max_file_bytes": positive(67_108_864);
+        /// Most bytes of all that of one card.
+        "transfer_max_bytes": positive(268_435_456);
         /// Whether the gateway dispatches ready cards.
         "dispatch_in_gateway": flag(true);
         /// Seconds between two ticks of the dispatcher.
