@@ -256,6 +256,7 @@ impl Card {
             skills: None,
             sandbox: None,
             filed_within: None,
+            repository: None,
             max_retries: self.max_retries,
             session_id: None,
             workflow_template_id: None,

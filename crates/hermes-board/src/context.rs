@@ -180,6 +180,12 @@ impl Text<'_> {
         if let Some(branch) = filled(task.branch_name.as_deref()) {
             self.line(&format!("Branch:   {branch}"));
         }
+        if let Some(repository) = filled(task.repository.as_deref()) {
+            self.line(&format!(
+                "Repository: {repository} (commit your work: the branch is pushed there when you \
+                 complete or block the card)"
+            ));
+        }
         self.line("");
     }
 
@@ -435,6 +441,7 @@ mod tests {
         let text = Text {
             now: 1_000_000,
             zone: &TimeZone::UTC,
+            absent: BTreeMap::new(),
             out: String::new(),
         };
         for (ago, shown) in [

@@ -150,6 +150,8 @@ pub enum Error {
     #[error(transparent)]
     Transfer(#[from] crate::transfer_error::TransferError),
     #[error(transparent)]
+    Repository(#[from] crate::repository_error::RepositoryError),
+    #[error(transparent)]
     Review(#[from] crate::review_error::ReviewError),
     #[error("{id} has no review comment {number}")]
     UnknownReviewComment { id: TaskId, number: u32 },
@@ -276,6 +278,7 @@ impl Error {
                     .to_owned(),
             ),
             Self::Transfer(error) => Some(error.hint()),
+            Self::Repository(error) => error.hint(),
             Self::Review(error) => error.hint(),
             Self::UnknownReviewComment { id, .. } => Some(format!(
                 "`hermes kanban review list {id}` shows the comments"
@@ -306,6 +309,7 @@ impl Error {
                 | Self::RelativePath { .. }
                 | Self::BranchWithoutWorktree
         ) || matches!(self, Self::Review(error) if error.is_usage())
+            || matches!(self, Self::Repository(error) if error.is_usage())
     }
 
     /// Whether the disk is full, or what the user may use of it.
@@ -321,6 +325,7 @@ impl Error {
     pub fn is_missing_part(&self) -> bool {
         match self {
             Self::Review(error) => error.is_missing_part(),
+            Self::Repository(error) => error.is_missing_part(),
             Self::Server(error) => error.is_outside(),
             _ => false,
         }

@@ -20,6 +20,9 @@ mod id;
 pub mod model;
 pub mod plan;
 mod projects;
+mod repository;
+mod repository_address;
+mod repository_error;
 pub mod review;
 mod review_error;
 mod schema;
@@ -38,13 +41,15 @@ pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
 pub(crate) use hermes_text::shown;
 pub use projects::find_project;
+pub use repository_address::RepositoryAddress;
+pub use repository_error::RepositoryError;
 pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
     BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
-    Counts, Decomposition, EventQuery, ListQuery, NewReviewComment, NewSubscription, NewSwarm,
-    PlannedChild, ResultEdit, RunFilter, SortOrder, Specification, StoredBoard, Swarm, SwarmRole,
-    SwarmWorker, Undecided, Unseen,
+    Counts, Decomposition, EventQuery, ListQuery, LogPart, LogState, NewReviewComment,
+    NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter, SortOrder, Specification,
+    StoredBoard, Swarm, SwarmRole, SwarmWorker, Undecided, Unseen,
 };
 pub use transfer_error::TransferError;
 pub use worker_variables::WorkerVariables;

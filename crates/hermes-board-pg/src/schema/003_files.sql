@@ -44,16 +44,19 @@ CREATE TABLE hermes_log_parts (
     PRIMARY KEY (task_id, start)
 );
 
--- The last attempt at a card whose machine has handed its work over, and what came of that.
-CREATE TABLE hermes_handovers (
+-- The machine that the work of a card's last attempt is on, and whether others can have it.
+CREATE TABLE hermes_work (
     task_id TEXT COLLATE "C" PRIMARY KEY REFERENCES tasks (id) ON DELETE CASCADE,
     run_id BIGINT NOT NULL,
-    host TEXT COLLATE "C" NOT NULL,
-    -- The last commit of the card's branch that was pushed.
+    -- Host and directory of the installation.
+    place TEXT COLLATE "C" NOT NULL,
+    handed_at BIGINT,
+    -- The newest commit of the card's branch that was pushed.
     commit_id TEXT COLLATE "C",
-    problem TEXT COLLATE "C",
-    created_at BIGINT NOT NULL
+    problem TEXT COLLATE "C"
 );
+CREATE INDEX hermes_work_unhanded ON hermes_work (task_id) WHERE handed_at IS NULL;
 
 -- The address that a card's repository is cloned from.
 ALTER TABLE tasks ADD COLUMN repository TEXT COLLATE "C";
+CREATE INDEX hermes_tasks_repository ON tasks (repository) WHERE repository IS NOT NULL;

@@ -4,8 +4,8 @@ use hermes_home::ProfileName;
 
 use crate::boards::{Board, BoardHome, TickLock};
 use crate::dispatch::local::{Children, HomeLock, LocalWorkerHost, WorkerSetup};
-use crate::dispatch::{Reclaimed, Tick, WorkerHost, reclaim};
-use crate::model::{TaskId, WorkspaceKind};
+use crate::dispatch::{Reclaimed, Tick, WorkerHost, handover, reclaim};
+use crate::model::{RunId, TaskId, WorkspaceKind};
 use crate::plan::{Limits, Plan, Report, Verdict, plan, why_resting};
 use crate::store::BoardStore;
 use crate::{Clock, Error, Result, StoredBoard, SystemClock, own_lock};
@@ -62,9 +62,12 @@ impl Dispatcher {
         };
         let claim = own_lock();
         let tick = Tick::new(self.limits.clone(), claim);
-        store.begin_turn()?;
+        let ours = self.begin_turn(store)?;
         let report = tick.run(store, &mut self.host(&board));
         store.end_turn();
+        if store.is_on_server() {
+            handover::after_turn(store, &self.workers, &ours);
+        }
         let report = report?;
         if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
             tracing::warn!(
@@ -83,6 +86,25 @@ impl Dispatcher {
         ];
         self.after_loss(store, lost.into_iter().flatten());
         Ok(report)
+    }
+
+    /// Waits for the dispatchers of other machines, and for the work that they are about to hand over.
+    /// Gives the attempts of this machine that are in progress.
+    fn begin_turn(&self, store: &mut StoredBoard) -> Result<Vec<(TaskId, RunId)>> {
+        if !store.is_on_server() {
+            return Ok(Vec::new());
+        }
+        for _ in 0..handover::LOOKS {
+            handover::before_turn(store, &self.workers);
+            store.begin_turn()?;
+            if !handover::is_awaited(store)? {
+                return store.running_here(&own_lock());
+            }
+            store.end_turn();
+            std::thread::sleep(handover::PAUSE);
+        }
+        store.begin_turn()?;
+        store.running_here(&own_lock())
     }
 
     /// What a tick would do now: takes no lock, sends no signal, writes nothing.

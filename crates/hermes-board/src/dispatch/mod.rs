@@ -6,7 +6,9 @@
 
 mod board_loop;
 mod dispatcher;
+mod handover;
 pub(crate) mod local;
+mod log_teller;
 mod reclaim;
 mod sweeper;
 mod tick;

@@ -1,25 +1,15 @@
-//! Files on their way from one machine of a board to another.
-//!
-//! A file is stored before the row that names it and brought to another machine when it is first
-//! needed there: beside its place, checked against size and checksum, and then put there at once. On a
+//! Files of a board on a server that other machines have: brought when they are first needed here. On a
 //! board in a file nothing of this happens.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::boards::{Board, TransferSettings};
 use crate::files::attachment_file;
 use crate::model::{Attachment, TaskId};
-use crate::sqlite::{Content, ContentKind, ContentPlace, Written};
-use crate::store::{NewAttachment, StoredContent};
+use crate::sqlite::{Content, ContentKind, fetch, read_pieces, send};
 use crate::transfer_error::TransferError;
 use crate::{Error, Result, StoredBoard};
-
-/// Bytes of one piece.
-const PIECE: usize = 256 * 1024;
 
 /// An attachment, and why it is not on this machine if it is not.
 #[derive(Debug)]
@@ -55,7 +45,9 @@ fn bring(store: &StoredBoard, attachment: &Attachment, content: Option<&Content>
     let what = format!("attachment {} ({})", attachment.id, attachment.filename);
     let path = &attachment.stored_path;
     let Some(content) = content else {
-        return if path.is_file() {
+        // A file of that name somewhere else on this machine is another one.
+        let own = attachment_file(store.board(), attachment);
+        return if own.is_some_and(|own| own.is_file()) {
             Ok(())
         } else {
             let path = path.clone();
@@ -88,257 +80,31 @@ fn is_here(path: &Path, content: &Content) -> bool {
         .is_ok_and(|()| hermes_fs::hex(&digest.finalize()) == content.digest)
 }
 
-/// Stores the file of an attachment that is about to be recorded where other machines find it.
-pub(crate) fn publish(store: &StoredBoard, task: &TaskId, new: &mut NewAttachment) -> Result<()> {
-    if !store.is_on_server() || new.content.is_some() {
-        return Ok(());
+/// Stores the files of all attachments that other machines cannot have yet and that are on this one, as
+/// after a board was moved to a server. Gives how many there were.
+pub fn publish_attachments(store: &mut StoredBoard) -> Result<usize> {
+    if !store.is_on_server() {
+        return Ok(0);
     }
     let root = hermes_fs::resolved(&store.board().attachments);
-    let Ok(relative) = new.stored_path.strip_prefix(&root) else {
-        return Err(Error::bad_attachment_name(&new.filename));
-    };
-    let relative = relative.to_owned();
-    let (file, meta) = hermes_fs::open_regular(&new.stored_path)?;
-    let what = format!("the file {}", crate::shown(&new.filename, 200));
-    let content = send(
-        store,
-        task,
-        ContentKind::Attachment,
-        (file, meta.len()),
-        &what,
-    )?;
-    new.stored_path = relative;
-    new.content = Some(StoredContent {
-        number: content.number,
-        digest: content.digest,
-    });
-    Ok(())
-}
-
-/// Stores a file of so many bytes where other machines find it. `what` is what it is called in errors.
-pub(crate) fn send(
-    store: &StoredBoard,
-    task: &TaskId,
-    kind: ContentKind,
-    (mut file, size): (File, u64),
-    what: &str,
-) -> Result<Content> {
-    let settings = settings(store.board());
-    let mut sent = Tally::new(what, settings.max_file_bytes);
-    sent.allow(size)?;
-    if store.content_bytes(task)?.saturating_add(size) > settings.max_bytes {
-        return Err(TransferError::CardFull {
-            what: what.to_owned(),
-            id: task.clone(),
-            limit: settings.max_bytes,
-        }
-        .into());
+    let mut published = 0;
+    for attachment in store.attachments_without_content()? {
+        let path = hermes_fs::resolved(&attachment.stored_path);
+        let Ok(relative) = path.strip_prefix(&root) else {
+            continue;
+        };
+        let (file, meta) = match hermes_fs::open_regular(&path) {
+            Ok(opened) => opened,
+            // Another machine has it.
+            Err(error) if error.is_not_found() => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let what = format!("the file {}", crate::shown(&attachment.filename, 200));
+        let kind = ContentKind::Attachment;
+        let content = send(store, &attachment.task_id, kind, (file, meta.len()), &what)?;
+        let relative = relative.to_string_lossy().into_owned();
+        store.name_content(attachment.id, content.number, &relative)?;
+        published += 1;
     }
-    let Some(root) = shared_root(store)? else {
-        return store.store_content(task, kind, ContentPlace::Database, |writer| {
-            read_pieces(&mut file, |piece| {
-                sent.note(piece)?;
-                writer.append(piece)
-            })?;
-            Ok(sent.written())
-        });
-    };
-    hermes_fs::create_dir_all(&root, 0o770)?;
-    store.store_content(task, kind, ContentPlace::Directory, |writer| {
-        let part = Part::beside(&root.join(writer.number.to_string()), 0o660)?;
-        read_pieces(&mut file, |piece| {
-            sent.note(piece)?;
-            part.append(piece)
-        })?;
-        part.publish()?;
-        Ok(sent.written())
-    })
-}
-
-/// What of a content has passed.
-struct Tally<'w> {
-    what: &'w str,
-    most: u64,
-    size: u64,
-    digest: Sha256,
-}
-
-impl<'w> Tally<'w> {
-    fn new(what: &'w str, most: u64) -> Self {
-        Self {
-            what,
-            most,
-            size: 0,
-            digest: Sha256::new(),
-        }
-    }
-
-    fn allow(&self, size: u64) -> Result<()> {
-        if size <= self.most {
-            return Ok(());
-        }
-        Err(TransferError::TooLarge {
-            what: self.what.to_owned(),
-            limit: self.most,
-        }
-        .into())
-    }
-
-    fn note(&mut self, piece: &[u8]) -> Result<()> {
-        self.digest.update(piece);
-        self.size += piece.len() as u64;
-        // A file may grow while it is read.
-        self.allow(self.size)
-    }
-
-    fn written(self) -> Written {
-        Written {
-            size: self.size,
-            digest: hermes_fs::hex(&self.digest.finalize()),
-        }
-    }
-}
-
-/// Brings a content to this machine, all of it or nothing.
-pub(crate) fn fetch(
-    store: &StoredBoard,
-    content: &Content,
-    target: &Path,
-    what: &str,
-) -> Result<()> {
-    let part = Part::beside(target, 0o600)?;
-    let mut arrived = Tally::new(what, u64::MAX);
-    let mut take = |piece: &[u8]| {
-        arrived.note(piece)?;
-        part.append(piece)
-    };
-    match content.place {
-        ContentPlace::Database => {
-            for position in 0.. {
-                let Some(piece) = store.content_piece(content.number, position)? else {
-                    break;
-                };
-                take(&piece)?;
-            }
-        }
-        ContentPlace::Directory => {
-            let Some(root) = shared_root(store)? else {
-                let what = what.to_owned();
-                return Err(TransferError::NotShared { what }.into());
-            };
-            let path = root.join(content.number.to_string());
-            let (mut file, _) =
-                hermes_fs::open_regular(&path).map_err(|error| TransferError::NotInDirectory {
-                    what: what.to_owned(),
-                    problem: if error.is_not_found() {
-                        "is missing".to_owned()
-                    } else {
-                        format!("cannot be read: {error}")
-                    },
-                    path: path.clone(),
-                })?;
-            read_pieces(&mut file, take)?;
-        }
-    }
-    let arrived = arrived.written();
-    let what = what.to_owned();
-    if arrived.size != content.size {
-        let problem = format!("{} of {} bytes are there", arrived.size, content.size);
-        return Err(TransferError::Incomplete { what, problem }.into());
-    }
-    if arrived.digest != content.digest {
-        return Err(TransferError::Altered { what }.into());
-    }
-    part.publish()
-}
-
-/// How files of this board travel.
-pub(crate) fn settings(board: &Board) -> TransferSettings {
-    let server = board.server.as_ref();
-    server
-        .map(|server| server.transfer.clone())
-        .unwrap_or_default()
-}
-
-/// Where the contents of this board are in the directory that all machines see, if there is one.
-pub(crate) fn shared_root(store: &StoredBoard) -> Result<Option<PathBuf>> {
-    let Some(shared) = settings(store.board()).shared_files else {
-        return Ok(None);
-    };
-    if !shared.is_absolute() {
-        return Err(Error::RelativePath {
-            what: "kanban.shared_files",
-            path: shared,
-        });
-    }
-    Ok(Some(shared.join(store.board_id()?)))
-}
-
-fn read_pieces(file: &mut File, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut buffer = vec![0; PIECE];
-    loop {
-        let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match file.read(rest) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    return Err(Error::BadRequest(format!(
-                        "a file could not be read: {error}"
-                    )));
-                }
-            }
-        }
-        if filled == 0 {
-            return Ok(());
-        }
-        take(buffer.get(..filled).unwrap_or_default())?;
-    }
-}
-
-/// A file that is not complete, beside where it goes. Removes itself unless it is published.
-struct Part {
-    file: File,
-    path: PathBuf,
-    target: PathBuf,
-    is_published: bool,
-}
-
-impl Part {
-    fn beside(target: &Path, mode: u32) -> Result<Self> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        // A long name has no room for more.
-        let name = hermes_text::cut(&name, 60);
-        let path = target.with_file_name(format!(".{name}.{}.part", hermes_fs::random_hex(12)));
-        Ok(Self {
-            file: hermes_fs::create_new(&path, mode)?,
-            path,
-            target: target.to_owned(),
-            is_published: false,
-        })
-    }
-
-    fn append(&self, piece: &[u8]) -> Result<()> {
-        let written = (&self.file).write_all(piece);
-        Ok(written.map_err(hermes_fs::Error::io("write", &self.target))?)
-    }
-
-    fn publish(mut self) -> Result<()> {
-        let synced = self.file.sync_all();
-        synced.map_err(hermes_fs::Error::io("write", &self.target))?;
-        hermes_fs::rename(&self.path, &self.target)?;
-        self.is_published = true;
-        Ok(())
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if !self.is_published
-            && let Err(error) = hermes_fs::remove_file_if_present(&self.path)
-        {
-            tracing::warn!(%error, "a file that arrived incomplete was not removed");
-        }
-    }
+    Ok(published)
 }

@@ -52,7 +52,8 @@ pub(crate) const TABLES: &[Table] = &[
             block_recurrences INTEGER NOT NULL DEFAULT 0,
             scheduled_at INTEGER,
             sandbox TEXT,
-            filed_within TEXT
+            filed_within TEXT,
+            repository TEXT
         )",
         late: &[
             ("tenant", "tenant TEXT"),
@@ -79,6 +80,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("session_id", "session_id TEXT"),
             ("sandbox", "sandbox TEXT"),
             ("filed_within", "filed_within TEXT"),
+            ("repository", "repository TEXT"),
             ("block_kind", "block_kind TEXT"),
             (
                 "block_recurrences",

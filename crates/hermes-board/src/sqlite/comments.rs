@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::files::publish;
 use crate::model::{Attachment, Comment, TaskId};
 use crate::sqlite::StoredBoard;
+use crate::sqlite::content_files::publish;
 use crate::sqlite::rows;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
@@ -85,7 +85,8 @@ impl StoredBoard {
     }
 
     pub(super) fn path_here(&self, stored: PathBuf) -> PathBuf {
-        if !self.is_on_server() || stored.is_absolute() {
+        // Also in a file, if the board was on a server before.
+        if stored.is_absolute() {
             return stored;
         }
         match hermes_fs::confined_relative(&stored) {

@@ -7,7 +7,8 @@
 use hermes_board_pg::{Durability, ServerBoard};
 use hermes_store::Commit;
 
-use crate::model::{RunId, TaskId};
+use crate::model::{Attachment, RunId, TaskId};
+use crate::sqlite::rows;
 use crate::sqlite::server::ServerStatements;
 use crate::sqlite::statements::{NONE, params};
 use crate::sqlite::transaction::Transaction;
@@ -178,6 +179,39 @@ impl StoredBoard {
                 [task.as_str()],
                 |row| Ok((row.get(5)?, content(row)?)),
             )
+        })
+    }
+
+    /// Attachments whose content is not on the server.
+    pub(crate) fn attachments_without_content(&self) -> Result<Vec<Attachment>> {
+        self.look(|tx| {
+            tx.all(
+                "SELECT a.id, a.task_id, a.filename, a.stored_path, a.content_type, a.size,
+                     a.uploaded_by, a.created_at FROM task_attachments a
+                 WHERE NOT EXISTS (SELECT 1 FROM hermes_files f WHERE f.attachment_id = a.id)",
+                NONE,
+                rows::attachment,
+            )
+        })
+    }
+
+    /// Notes the content of an attachment, and the path that all machines keep it at.
+    pub(crate) fn name_content(
+        &mut self,
+        attachment: i64,
+        content: i64,
+        stored_path: &str,
+    ) -> Result<()> {
+        self.write(|tx| {
+            tx.execute(
+                "UPDATE hermes_files SET attachment_id = ?2 WHERE id = ?1",
+                params![content, attachment],
+            )?;
+            tx.execute(
+                "UPDATE task_attachments SET stored_path = ?2 WHERE id = ?1",
+                params![attachment, stored_path],
+            )?;
+            Ok(())
         })
     }
 

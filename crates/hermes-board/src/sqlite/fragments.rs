@@ -28,7 +28,8 @@ macro_rules! task_columns {
          t.current_step_key, t.claim_lock, t.claim_expires, t.worker_pid, t.current_run_id, \
          t.consecutive_failures, t.last_failure_error, t.max_runtime_seconds, t.model_override, \
          t.goal_mode, t.goal_max_turns, t.block_kind, t.block_recurrences, t.idempotency_key, \
-         t.last_heartbeat_at, t.scheduled_at, t.sandbox, t.filed_within"
+         t.last_heartbeat_at, t.scheduled_at, t.sandbox, t.filed_within, \
+         t.repository"
     };
 }
 

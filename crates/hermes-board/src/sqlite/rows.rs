@@ -50,6 +50,7 @@ pub(super) fn task(row: &dyn Row) -> Result<Task> {
         scheduled_at: cells.int_or_none()?,
         sandbox: cells.filled_text()?,
         filed_within: cells.text_or_none()?,
+        repository: cells.filled_text()?,
     })
 }
 

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use hermes_store::Commit;
 
 use crate::Result;
-use crate::files::publish;
 use crate::model::{
     Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
     WorkspaceKind,
 };
+use crate::sqlite::content_files::publish;
 use crate::sqlite::{StoredBoard, create};
 use crate::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
@@ -103,7 +103,8 @@ impl BoardStore for StoredBoard {
     fn create(&mut self, new: &NewTask) -> Result<Created> {
         create::validate(new)?;
         let takes_default = matches!(new.workspace, WorkspaceKind::Dir | WorkspaceKind::Worktree)
-            && new.workspace_path.is_none();
+            && new.workspace_path.is_none()
+            && new.repository.is_none();
         // A scratch workspace is removed when the card is done, so it never starts in a directory
         // that belongs to somebody.
         let default_workdir = takes_default
@@ -155,9 +156,10 @@ impl BoardStore for StoredBoard {
         completion: &Completion,
         policy: &FailurePolicy,
     ) -> Result<CheckOutcome> {
-        let card = match completion.attachments.is_empty() {
-            true => None,
-            false => self.look(|tx| tx.card_of_checks(session))?,
+        let card = if completion.attachments.is_empty() {
+            None
+        } else {
+            self.look(|tx| tx.card_of_checks(session))?
         };
         let completion = match card {
             Some(id) => self.published(&id, completion)?,

@@ -39,6 +39,8 @@ pub struct NewTask {
     pub sandbox: Option<String>,
     /// For a card that an agent creates: see [`crate::model::Task::filed_within`].
     pub filed_within: Option<String>,
+    /// For a worktree: the address that it is cloned from and pushed to.
+    pub repository: Option<String>,
     pub session_id: Option<String>,
     pub checks: Vec<NewCheck>,
     /// What becomes of its work once that is approved, instead of what the board says.

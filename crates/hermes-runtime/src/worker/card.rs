@@ -9,7 +9,7 @@ use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::DispatchFlags;
 use hermes_board::boards::Board;
 use hermes_board::dispatch::write_exit_record;
-use hermes_board::files::bring_attachments;
+use hermes_board::files::{bring_attachments, tell_log};
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, StoredBoard, WorkerVariables};
@@ -186,6 +186,13 @@ impl Worker {
             let now = jiff::Timestamp::now().as_second();
             write_exit_record(&self.board, &self.card.task, run, exit, now).map(drop)
         });
+        if self.board.server.is_some() {
+            // No dispatcher need be running on this machine.
+            hermes_telemetry::best_effort("tell other machines what the worker printed", || {
+                let store = StoredBoard::open(&self.board, &self.options)?;
+                tell_log(&store, &self.card.task, run)
+            });
+        }
     }
 
     fn record_exhausted_budget(&self, run: RunId, result: &TurnResult) -> hermes_board::Result<()> {

@@ -14,6 +14,7 @@ mod client;
 #[path = "../dashboard/server.rs"]
 #[expect(dead_code, reason = "tests of the dashboard use more of it")]
 mod server;
+mod travel;
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
 //! Workers on this machine: real processes, real directories.
 
+pub(super) mod arrival;
 mod attempts;
 mod children;
 mod exit_record;

@@ -47,6 +47,10 @@ pub(crate) struct Args {
     /// Branch of the worktree
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    /// Address of the repository that the worktree is cloned from and pushed to, on whatever machine
+    /// the card is worked on
+    #[arg(long, value_name = "URL")]
+    repo: Option<String>,
     /// Project of the card, by id or short name
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
@@ -117,6 +121,10 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     }
     if new.on_approve.is_some() {
         caller.must_be_person(ON_APPROVE)?;
+    }
+    if new.repository.is_some() {
+        // Git goes there with the user's own credentials.
+        caller.must_be_person("choose the repository of a card")?;
     }
     if caller.is_agent() {
         new.created_by = Some(session.author(args.created_by.as_ref())?);
@@ -228,6 +236,7 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
         max_retries: args.max_retries,
         goal_mode: args.goal,
         goal_max_turns: args.goal_max_turns,
+        repository: args.repo.as_deref().map(str::trim).map(str::to_owned),
         sandbox: args.sandbox.clone(),
         checks: args.checks.checks()?,
         on_approve: args.on_approve.as_deref().map(parse_action).transpose()?,

@@ -145,6 +145,7 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     fact("tenant", line(&task.tenant));
     fact("workspace", Some(workspace(task)));
     fact("branch", line(&task.branch_name));
+    fact("repository", line(&task.repository));
     fact("project", line(&task.project_id));
     fact("skills", task.skills.as_ref().map(|skills| joined(skills)));
     fact("model", line(&task.model_override));
