@@ -11,6 +11,7 @@ use crate::closure::Closure;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
 use crate::node_package::NodePackage;
+use crate::plugin_packages::PluginPackages;
 use crate::settings::AddonSettings;
 use crate::store::{LOCK, Store, StoreState};
 
@@ -49,8 +50,12 @@ impl Addons {
         Feature::named(name).ok_or_else(|| AddonError::unknown(name))
     }
 
-    /// The name of something that can be installed: a feature, or a package of npm without its version.
+    /// The name of something that can be installed: a feature, a package of npm without its version, or
+    /// the packages of a plugin.
     pub(crate) fn installable(name: &str) -> Result<String> {
+        if PluginPackages::is_meant(name) {
+            return Ok(name.to_owned());
+        }
         if NodePackage::is_meant(name) {
             return NodePackage::parse(name).map(|package| package.feature());
         }

@@ -64,6 +64,11 @@ impl Closure {
         &self.text
     }
 
+    /// The part of the lock that is about each package, by name and version.
+    pub(crate) fn blocks(&self) -> Vec<((String, String), &str)> {
+        blocks(&self.text)
+    }
+
     /// The SHA-256 of the lock: what makes one closure another.
     pub(crate) fn digest(&self) -> String {
         hermes_fs::hex(&Sha256::digest(self.text.as_bytes()))
@@ -93,6 +98,31 @@ impl Closure {
         wanted.sort();
         Ok(wanted)
     }
+}
+
+/// The parts of a lock, each with the package that it is about.
+pub(crate) fn blocks(lock: &str) -> Vec<((String, String), &str)> {
+    let mut blocks: Vec<((String, String), usize, usize)> = Vec::new();
+    let mut at = 0;
+    for line in lock.split_inclusive('\n') {
+        let end = at + line.len();
+        let is_comment = line.starts_with('#');
+        match line.split_once("==").filter(|_| !is_comment) {
+            Some((name, rest)) if !line.starts_with([' ', '\t']) => {
+                let version = rest.split([' ', ';', '\\', '\n']).next().unwrap_or(rest);
+                let name = normal_name(name.split('[').next().unwrap_or(name));
+                blocks.push(((name, version.to_owned()), at, end));
+            }
+            _ => {
+                if let Some((_, _, last)) = blocks.last_mut() {
+                    *last = end;
+                }
+            }
+        }
+        at = end;
+    }
+    let text = |(pin, from, to)| Some((pin, lock.get(from..to)?));
+    blocks.into_iter().filter_map(text).collect()
 }
 
 /// The normal form of a package's name: lower case, one `-` for every run of `-`, `_` and `.`.

@@ -6,6 +6,7 @@ use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::node_package::NodePackage;
 use crate::overview::{AddonRow, State};
+use crate::plugin_packages::PluginPackages;
 use crate::store::{Index, Record, StoredFeature};
 
 /// A feature, whatever its state.
@@ -27,6 +28,9 @@ impl Addons {
         if NodePackage::is_meant(name) {
             return self.package_details(name);
         }
+        if PluginPackages::is_meant(name) {
+            return self.plugin_details(name);
+        }
         let feature = Self::feature(name)?;
         let mut closure = Vec::new();
         if let Some(addon) = feature.addon() {
@@ -41,6 +45,31 @@ impl Addons {
             size_mb: addon.map_or(0, |addon| addon.size_mb),
             roles: addon.map_or(&[], |addon| addon.roles),
             secrets: addon.map_or(&[], |addon| addon.secrets),
+        })
+    }
+
+    /// Looks at the packages of a plugin.
+    fn plugin_details(&self, feature: &str) -> Result<Details> {
+        let missing = || {
+            AddonError::new(Code::NotInstalled, "it has no packages here")
+                .hint("`hermes plugins list` shows the plugins and what they declare")
+                .of(feature)
+        };
+        let store = self.existing_store().map_err(|error| error.of(feature))?;
+        let store = store.ok_or_else(missing)?;
+        let (index, _) = Index::load(&store);
+        let entry = index.features.get(feature).ok_or_else(missing)?;
+        let lock = store.lock_with(feature, &entry.lock_sha256);
+        let packages = lock.iter().flat_map(|lock| lock.closure.packages());
+        let row = Self::plugin_row(feature, &store, &index, None);
+        Ok(Details {
+            closure: packages
+                .map(|one| format!("{}=={}", one.name, one.version))
+                .collect(),
+            size_mb: row.bytes >> 20,
+            roles: &["plugin"],
+            secrets: &[],
+            row,
         })
     }
 

@@ -22,6 +22,10 @@ pub enum Code {
     Offline,
     IndexError,
     HashMismatch,
+    /// No versions agree with everything that was asked for.
+    Conflict,
+    /// A package is named in a way that an installer could take for something else.
+    UnsafeSpec,
     NoWheel,
     /// The package is known to do harm.
     Malware,
@@ -91,6 +95,8 @@ impl Code {
             | Self::StoreBusy
             | Self::IndexError
             | Self::HashMismatch
+            | Self::Conflict
+            | Self::UnsafeSpec
             | Self::NoWheel
             | Self::Malware
             | Self::Declined

@@ -11,9 +11,9 @@ use hermes_proc::{Child, ChildSpec, EnvPlan, Group, Streams, Wake, first_readabl
 use jiff::{SignedDuration, Timestamp};
 
 use crate::addons::{Addons, holder};
-use crate::catalog::Feature;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
+use crate::plugin_packages::PluginPackages;
 use crate::store::{Failure, Index};
 use crate::worker::Workers;
 
@@ -55,17 +55,31 @@ impl Addons {
                 _ => return Err(error),
             },
         }
-        self.install_first(feature, first_use, interrupt)
+        let megabytes = feature.addon().map_or(0, |addon| addon.size_mb);
+        self.install_first(feature.name, megabytes, first_use, interrupt)
             .map_err(|error| error.of(feature.name))
+    }
+
+    /// Brings the packages of a plugin back that were installed once: with the hashes that were recorded
+    /// then, so that nobody is asked again.
+    pub fn restore_plugin(
+        &self,
+        packages: &PluginPackages,
+        first_use: &FirstUse,
+        interrupt: &Wake,
+    ) -> Result<()> {
+        let name = &packages.feature;
+        self.install_first(name, 0, first_use, interrupt)
+            .map_err(|error| error.of(name))
     }
 
     fn install_first(
         &self,
-        feature: &Feature,
+        name: &str,
+        megabytes: u64,
         first_use: &FirstUse,
         interrupt: &Wake,
     ) -> Result<()> {
-        let name = feature.name;
         if let Some((code, reason, hint)) = self.settings.gate.refusal() {
             return Err(AddonError::new(code, reason).hint(hint));
         }
@@ -79,7 +93,7 @@ impl Addons {
         }
         Interpreter::find(&self.settings, None)?;
         if self.settings.confirm {
-            ask_first(feature, first_use)?;
+            ask_first(name, megabytes, first_use)?;
         }
         let words = ["addons", "install", name, "--json"].map(OsString::from);
         let spec = ChildSpec {
@@ -149,15 +163,13 @@ impl Addons {
 }
 
 /// Refuses an install that nobody agrees to.
-fn ask_first(feature: &Feature, first_use: &FirstUse) -> Result<()> {
-    let megabytes = feature.addon().map_or(0, |addon| addon.size_mb);
+fn ask_first(name: &str, megabytes: u64, first_use: &FirstUse) -> Result<()> {
     let reason = match &first_use.consent {
-        Some(consent) if consent.agrees(feature.name, megabytes) => return Ok(()),
+        Some(consent) if consent.agrees(name, megabytes) => return Ok(()),
         Some(_) => "its installation was not agreed to (addons.confirm is on)",
         None => "addons.confirm is on, and nobody can be asked here",
     };
-    Err(AddonError::new(Code::Declined, reason)
-        .hint(format!("run: hermes addons install {}", feature.name)))
+    Err(AddonError::new(Code::Declined, reason).hint(format!("run: hermes addons install {name}")))
 }
 
 /// Whether a process ends before the time is over or somebody interrupts the wait.

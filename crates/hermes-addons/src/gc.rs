@@ -1,5 +1,6 @@
 //! Collecting what is no longer needed. What is in service, or in use, always stays.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use hermes_fs::Staging;
@@ -25,10 +26,22 @@ pub struct Collected {
     pub bytes: u64,
 }
 
+/// What is to be collected.
+#[derive(Debug, Clone, Default)]
+pub struct CollectRequest {
+    /// Say what would go, and change nothing.
+    pub dry_run: bool,
+    /// The packages that the reference installed here, too.
+    pub legacy: bool,
+    /// Keys of the plugins of this home. The packages of others go.
+    pub plugins: BTreeSet<String>,
+}
+
 impl Addons {
-    /// Removes generations that are not in service, what installs left behind and, if asked to, the
-    /// packages that the reference installed here.
-    pub fn collect(&self, dry_run: bool, legacy: bool) -> Result<Collected> {
+    /// Removes generations that are not in service, packages of plugins that are gone, what installs left
+    /// behind and, if asked to, the packages that the reference installed here.
+    pub fn collect(&self, request: &CollectRequest) -> Result<Collected> {
+        let dry_run = request.dry_run;
         let Some(store) = self.existing_store()? else {
             return Ok(Collected::default());
         };
@@ -40,10 +53,12 @@ impl Addons {
             store.create_parts()?;
             Some(lock)
         };
-        let mut removed = old_generations(&store, dry_run)?;
+        let mut removed = self.orphans(&store, request)?;
+        removed.extend(old_generations(&store, dry_run)?);
+
         removed.extend(leftovers(&store, dry_run)?);
         removed.extend(old_shims(&store, dry_run)?);
-        if legacy {
+        if request.legacy {
             for name in store.legacy_names() {
                 let path = store.path(&name);
                 removed.push(noted(&path, "installed by the Python runtime"));
@@ -56,6 +71,40 @@ impl Addons {
             bytes: removed.iter().map(|one| one.bytes).sum(),
             removed,
         })
+    }
+
+    /// Takes the packages of plugins out of service that are gone.
+    fn orphans(&self, store: &Store, request: &CollectRequest) -> Result<Vec<Removed>> {
+        let (mut index, state) = Index::load(store);
+        let is_orphan = |name: &String| {
+            let key = self.plugin_key(name);
+            key.is_some_and(|key| !request.plugins.contains(key))
+        };
+        let orphans: Vec<String> = index
+            .features
+            .keys()
+            .filter(|name| is_orphan(name))
+            .cloned()
+            .collect();
+        let mut removed = Vec::new();
+        for name in &orphans {
+            let generations = store.generations(name);
+            let paths = generations.iter().map(|one| one.path(store));
+            let paths = paths.chain([store.locks_path(name)]);
+            removed.extend(paths.map(|path| noted(&path, "for a plugin that is gone")));
+            index.features.remove(name);
+        }
+        if request.dry_run || orphans.is_empty() {
+            return Ok(removed);
+        }
+        index.save(store, state)?;
+        for name in &orphans {
+            for generation in store.generations(name) {
+                generation.retire(store, false)?;
+            }
+            store.forget(name)?;
+        }
+        Ok(removed)
     }
 }
 

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use hermes_fs::SharedLock;
+use hermes_http::PublicPackage;
 
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
+use crate::plugin_packages::PluginPackages;
 use crate::store::{Generation, Index, Store, StoredFeature};
 
 /// Runs `-m MODULE`, `-c CODE` or a script as Python itself would, with the standard library first,
@@ -33,11 +35,15 @@ else:
     runpy.run_path(sys.argv[0], run_name='__main__')
 ";
 
-/// An interpreter with an add-on behind its standard library.
+/// A program of an add-on: an interpreter with the add-on behind its standard library, or that of a
+/// package.
 #[derive(Debug)]
 pub struct Launch {
     pub program: PathBuf,
+    /// What comes before the arguments of the caller.
     pub args: Vec<OsString>,
+    /// What it is in a public registry, if it is one package of one.
+    pub package: Option<PublicPackage>,
     /// Keeps the environment from being removed; to be held while the program runs.
     pub lease: Option<SharedLock>,
 }
@@ -62,23 +68,20 @@ impl Addons {
     /// The environment of a feature that is ready to be used, kept from being removed. If the store
     /// was made for another interpreter, what is of no use any more goes.
     pub(crate) fn serviceable(&self, name: &str) -> Result<Serviceable> {
-        let feature = Self::feature(name)?;
         let missing = |code: Code, reason: String| {
             AddonError::new(code, reason)
-                .hint(format!("run: hermes addons install {}", feature.name))
-                .of(feature.name)
+                .hint(format!("run: hermes addons install {name}"))
+                .of(name)
         };
         let not_installed = || missing(Code::NotInstalled, "it is not installed".to_owned());
-        if feature.addon().is_none() {
+        if !PluginPackages::is_meant(name) && Self::feature(name)?.addon().is_none() {
             let reason = "it is not an add-on, and has no interpreter";
-            return Err(AddonError::new(Code::Unsupported, reason).of(feature.name));
+            return Err(AddonError::new(Code::Unsupported, reason).of(name));
         }
-        let store = self
-            .existing_store()
-            .map_err(|error| error.of(feature.name))?;
+        let store = self.existing_store().map_err(|error| error.of(name))?;
         let store = store.ok_or_else(not_installed)?;
         let (index, _) = Index::load(&store);
-        let stored = StoredFeature::find(&store, feature.name, &index).ok_or_else(not_installed)?;
+        let stored = StoredFeature::find(&store, name, &index).ok_or_else(not_installed)?;
         let lease = stored.generation.lease(&store);
         // It may have gone between the two steps.
         if !stored.generation.is_present(&store) {
@@ -101,7 +104,7 @@ impl Addons {
             }
         };
         if store.stamp().as_deref() != Some(interpreter.abi.as_str()) {
-            self.forget_other_interpreters(&store, feature.name, &interpreter);
+            self.forget_other_interpreters(&store, name, &interpreter);
         }
         Ok(Serviceable {
             generation: stored.generation,
@@ -125,13 +128,14 @@ impl Addons {
     /// The command that runs a script, a module (`-m`) or code (`-c`) with an add-on.
     pub fn launch(&self, name: &str, args: &[OsString]) -> Result<Launch> {
         let ready = self.serviceable(name)?;
-        let boot = ["-I", "-S", "-B", "-X", "utf8", "-c", BOOT].map(OsString::from);
+        let boot = ["-I", "-S", "-B", "-u", "-X", "utf8", "-c", BOOT].map(OsString::from);
         let site = ready.site().into_os_string();
         // `-c` is in `sys.argv` in the place of a script's name.
         let args = boot.into_iter().chain([site]).chain(args.iter().cloned());
         Ok(Launch {
             args: args.collect(),
             program: ready.interpreter.path,
+            package: None,
             lease: ready.lease,
         })
     }

@@ -9,7 +9,8 @@ use crate::addons::{Addons, holder};
 use crate::catalog::{FEATURES, Feature, Support};
 use crate::error::AddonError;
 use crate::node_package::NodePackage;
-use crate::store::{Index, Store, StoredFeature};
+use crate::plugin_packages::PluginPackages;
+use crate::store::{Failure, Index, Store, StoredFeature};
 use crate::worker::{WorkerRow, shim};
 
 /// What a feature is good for now.
@@ -107,6 +108,17 @@ pub struct FailureRow {
     pub count: u32,
 }
 
+impl FailureRow {
+    pub(crate) fn of(failure: &Failure) -> Self {
+        Self {
+            code: failure.code.clone(),
+            message: failure.message.clone(),
+            at: failure.at.clone(),
+            count: failure.count,
+        }
+    }
+}
+
 impl AddonRow {
     /// Whether a person would expect it in a short list: something was done about it, or is to be.
     pub fn is_of_interest(&self) -> bool {
@@ -163,6 +175,15 @@ impl Addons {
                 .into_iter()
                 .map(|name| self.package_row(name, store.as_ref(), &index)),
         );
+        let plugins = index
+            .features
+            .keys()
+            .filter(|name| PluginPackages::is_meant(name));
+        if let Some(store) = &store {
+            let rows =
+                plugins.map(|name| Self::plugin_row(name, store, &index, installing.as_deref()));
+            addons.extend(rows);
+        }
         let legacy = |store: &Store| {
             let names = store.legacy_names();
             names
@@ -189,23 +210,29 @@ impl Addons {
         }
     }
 
-    /// The features of the catalog that are or were in service and have not been removed, with what
-    /// there is of each. Those of another interpreter are among them.
+    /// The features of the catalog and of plugins that are or were in service and have not been
+    /// removed, with what there is of each. Those of another interpreter are among them.
     pub fn active(&self) -> Vec<(String, State)> {
         let Ok(Some(store)) = self.existing_store() else {
             return Vec::new();
         };
         let (index, _) = Index::load(&store);
-        let was_activated = |feature: &&Feature| {
-            let entry = index.features.get(feature.name);
-            entry.is_some_and(|entry| entry.activated_at.is_some()) && feature.addon().is_some()
+        let was_activated = |name: &str| {
+            let entry = index.features.get(name);
+            entry.is_some_and(|entry| entry.activated_at.is_some())
         };
-        let active = FEATURES.iter().filter(was_activated);
-        active
-            .map(|feature| {
-                let row = self.row_of(feature, Some(&store), &index, None);
-                (row.feature, row.state)
-            })
+        let of_catalog = FEATURES
+            .iter()
+            .filter(|feature| feature.addon().is_some() && was_activated(feature.name))
+            .map(|feature| self.row_of(feature, Some(&store), &index, None));
+        let of_plugins = index
+            .features
+            .keys()
+            .filter(|name| self.plugin_key(name).is_some() && was_activated(name))
+            .map(|name| Self::plugin_row(name, &store, &index, None));
+        of_catalog
+            .chain(of_plugins)
+            .map(|row| (row.feature, row.state))
             .collect()
     }
 
@@ -262,12 +289,37 @@ impl Addons {
                 .filter(|_| shim::adapter(feature.name).is_some())
                 .map(|_| self.worker_row(feature.name)),
             generation: stored.map(|stored| stored.generation.name),
-            failure: failure.map(|failure| FailureRow {
-                code: failure.code.clone(),
-                message: failure.message.clone(),
-                at: failure.at.clone(),
-                count: failure.count,
-            }),
+            failure: failure.map(FailureRow::of),
+        }
+    }
+
+    /// The packages of a plugin, of which there is or was something.
+    pub(crate) fn plugin_row(
+        feature: &str,
+        store: &Store,
+        index: &Index,
+        installing: Option<&str>,
+    ) -> AddonRow {
+        let entry = index.features.get(feature);
+        let stored = StoredFeature::find(store, feature, index);
+        let lock = entry.and_then(|entry| store.lock_with(feature, &entry.lock_sha256));
+        let failure = entry.and_then(|entry| entry.failure.as_ref());
+        AddonRow {
+            feature: feature.to_owned(),
+            kind: "python",
+            state: match &stored {
+                _ if installing == Some(feature) => State::Installing,
+                Some(stored) if stored.indexed.interpreter.is_file() => State::Installed,
+                None if failure.is_some() => State::Failed,
+                _ => State::Broken,
+            },
+            specs: lock.map(|lock| lock.specs).unwrap_or_default(),
+            version: None,
+            bytes: stored.as_ref().map_or(0, |stored| stored.indexed.bytes),
+            generation: stored.map(|stored| stored.generation.name),
+            needed_by: Vec::new(),
+            worker: None,
+            failure: failure.map(FailureRow::of),
         }
     }
 

@@ -30,8 +30,10 @@ impl Addons {
         let Some(store) = self.existing_store().map_err(of_feature)? else {
             return Ok(nothing);
         };
-        if store.generations(name).is_empty() && !Index::load(&store).0.features.contains_key(name)
-        {
+        let locks = store.locks_path(name);
+        let is_unknown = !Index::load(&store).0.features.contains_key(name)
+            && !hermes_fs::exists_no_follow(&locks);
+        if store.generations(name).is_empty() && is_unknown {
             return Ok(nothing);
         }
         if force {
@@ -54,6 +56,7 @@ impl Addons {
         for generation in &generations {
             generation.retire(&store, force).map_err(of_feature)?;
         }
+        store.forget(name).map_err(of_feature)?;
         Ok(Removal {
             removed: !generations.is_empty(),
             bytes: entry.map_or(0, |entry| entry.bytes),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::board_address::{BoardAddress, Durability};
 use crate::connection::Connection;
 use crate::error::{Error, Result};
+use crate::patience::Patience;
 use crate::pool;
 
 /// An open board.
@@ -13,6 +14,7 @@ use crate::pool;
 pub struct ServerBoard {
     place: BoardAddress,
     busy_timeout: Duration,
+    patience: Patience,
     connection: RefCell<Option<Connection>>,
 }
 
@@ -26,12 +28,13 @@ impl Drop for ServerBoard {
 
 impl ServerBoard {
     /// Opens a board, creating its schema if need be. Waits no longer than `busy_timeout` for others
-    /// that write.
-    pub fn open(place: &BoardAddress, busy_timeout: Duration) -> Result<Self> {
-        let (connection, has_waited) = pool::take(place, busy_timeout)?;
+    /// that write, and no longer than `patience` says for a server that cannot be reached.
+    pub fn open(place: &BoardAddress, busy_timeout: Duration, patience: &Patience) -> Result<Self> {
+        let (connection, has_waited) = patience.retry(|| pool::take(place, busy_timeout))?;
         let board = Self {
             place: place.clone(),
             busy_timeout,
+            patience: patience.clone(),
             connection: RefCell::new(Some(connection)),
         };
         if has_waited {
@@ -78,6 +81,16 @@ impl ServerBoard {
         .inspect(|_| hermes_fs::fault::point())
     }
 
+    /// Runs `work` in a transaction that waits for nobody and that nobody waits for. For what is no part
+    /// of the cards: contents of files, ends of logs, heartbeats of hosts. It does not change the number of the last change.
+    pub fn write_aside<T, E: From<Error>>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.inside(|one| one.begin_aside(durability), work)
+    }
+
     /// Runs `work` on one state of the board.
     pub fn read<T, E: From<Error>>(
         &self,
@@ -119,6 +132,13 @@ impl ServerBoard {
     fn begun<T>(
         &self,
         first: impl Fn(&Connection) -> Result<T>,
+    ) -> Result<(std::cell::Ref<'_, Connection>, T)> {
+        self.patience.retry(|| self.begun_now(&first))
+    }
+
+    fn begun_now<T>(
+        &self,
+        first: &impl Fn(&Connection) -> Result<T>,
     ) -> Result<(std::cell::Ref<'_, Connection>, T)> {
         let mut is_fresh = false;
         loop {

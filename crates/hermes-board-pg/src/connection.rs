@@ -92,10 +92,7 @@ impl Connection {
 
     /// Begins a change: waits for those before it, and tells the time.
     pub(crate) fn begin_write(&self, durability: Durability) -> Result<()> {
-        let relaxed = match durability {
-            Durability::Forced => "",
-            Durability::Logged => "SET LOCAL synchronous_commit TO off;",
-        };
+        let relaxed = relaxed(durability);
         self.is_inside.set(true);
         let row = self.raw.simple(
             &format!(
@@ -107,6 +104,27 @@ impl Connection {
             ),
             self.limit,
         );
+        self.begun(row)
+    }
+
+    /// Begins a change of what is beside the cards; see [`ServerBoard::write_aside`](crate::ServerBoard).
+    pub(crate) fn begin_aside(&self, durability: Durability) -> Result<()> {
+        self.is_inside.set(true);
+        let row = self.raw.simple(
+            &format!(
+                "BEGIN; {} SELECT GREATEST(clock, \
+                 (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+                 FROM hermes_board WHERE format = {}",
+                relaxed(durability),
+                schema::known(),
+            ),
+            self.limit,
+        );
+        self.begun(row)
+    }
+
+    /// Notes the time that the beginning of a change answered with.
+    fn begun(&self, row: Result<Vec<Option<String>>>) -> Result<()> {
         match row {
             // A newer program has changed the schema since this connection was made.
             Ok(row) if row.is_empty() => {
@@ -128,10 +146,22 @@ impl Connection {
     pub(crate) fn begin_read(&self) -> Result<()> {
         self.is_inside.set(true);
         let begun = self.raw.simple(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT format FROM hermes_board",
             self.limit,
         );
-        begun.map(drop).inspect_err(|_| self.rollback())
+        let format = begun.map(|row| row.first().and_then(|text| text.as_deref()?.parse().ok()));
+        match format {
+            Ok(format) if format == Some(schema::known()) => Ok(()),
+            // It has moved away, or a newer program has changed it, since this connection was made.
+            Ok(_) => {
+                self.rollback();
+                Err(self.refuse_format())
+            }
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
     }
 
     /// Ends a transaction, keeping its changes.
@@ -241,5 +271,13 @@ impl Connection {
         let mut statements = self.statements.borrow_mut();
         statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+}
+
+/// What makes a transaction wait for the disk of the server, or not.
+fn relaxed(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Forced => "",
+        Durability::Logged => "SET LOCAL synchronous_commit TO off;",
     }
 }

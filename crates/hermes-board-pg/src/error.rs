@@ -58,6 +58,13 @@ pub enum Error {
         found: i64,
         known: i64,
     },
+    #[error("the board in schema '{schema}' of database '{database}' has moved away")]
+    MovedAway {
+        schema: String,
+        database: String,
+        /// What was noted about it.
+        note: String,
+    },
     #[error("the connection to the board's database at {place} was lost: {detail}")]
     Lost { place: String, detail: String },
     #[error("the database server at {place} is too busy: {detail}")]
@@ -116,17 +123,22 @@ impl Error {
                 "nothing was changed; update this program to the version of the others".to_owned()
             }
             Self::Busy { .. } => "try again".to_owned(),
-            Self::Nul | Self::Server { .. } => return None,
+            Self::MovedAway { .. } | Self::Nul | Self::Server { .. } => return None,
         })
     }
 
     /// Whether the server or the way to it is at fault, not what was asked for.
     pub fn is_outside(&self) -> bool {
-        !matches!(self, Self::Nul)
+        !matches!(self, Self::Nul | Self::MovedAway { .. })
     }
 
-    /// Whether a connection is of no use any more.
-    pub(crate) fn is_lost(&self) -> bool {
+    /// Whether the server may answer again without anybody changing anything.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Lost { .. })
+    }
+
+    /// Whether the answer is missing, so that nobody knows whether the server has done it.
+    pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }
 

@@ -8,7 +8,11 @@ use crate::error::{Error, Result};
 use crate::raw::Raw;
 
 /// The steps, oldest first. One is never changed after a release; the number of the last is the format.
-const STEPS: &[&str] = &[include_str!("schema/001_board.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/001_board.sql"),
+    include_str!("schema/002_hosts.sql"),
+    include_str!("schema/003_files.sql"),
+];
 /// PostgreSQL 13, the oldest version that Debian still has.
 const OLDEST: i64 = 130_000;
 /// Creating the tables of a board.
@@ -35,6 +39,25 @@ impl Facts {
 /// Makes the schema of a board if need be, and refuses one that is not ours to use. `schema` is a name
 /// of ours, which needs no escaping.
 pub(crate) fn prepare(raw: &Raw, address: &ServerAddress, schema: &str) -> Result<()> {
+    check_server(raw, address, schema)?;
+    if format_of(raw, address, schema)? == Some(known()) {
+        return Ok(());
+    }
+    // Two programs that open a new board at once: the second finds it made.
+    raw.simple(
+        &format!(
+            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('hermes-board'), hashtext('{schema}'))"
+        ),
+        LIMIT,
+    )?;
+    let made = migrate(raw, address, schema);
+    let end = if made.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = raw.simple(end, LIMIT);
+    made.and(ended.map(drop))
+}
+
+/// Refuses a server that cannot hold boards.
+pub(crate) fn check_server(raw: &Raw, address: &ServerAddress, schema: &str) -> Result<()> {
     let facts = Facts(raw.simple(
         &format!(
             "SET client_min_messages TO warning; SET search_path TO \"{schema}\";
@@ -55,20 +78,7 @@ pub(crate) fn prepare(raw: &Raw, address: &ServerAddress, schema: &str) -> Resul
             place: address.place(),
         });
     }
-    if format_of(raw, address, schema)? == Some(known()) {
-        return Ok(());
-    }
-    // Two programs that open a new board at once: the second finds it made.
-    raw.simple(
-        &format!(
-            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('hermes-board'), hashtext('{schema}'))"
-        ),
-        LIMIT,
-    )?;
-    let made = migrate(raw, address, schema);
-    let end = if made.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = raw.simple(end, LIMIT);
-    made.and(ended.map(drop))
+    Ok(())
 }
 
 /// The format of a schema: `None` if there is none, 0 if it is empty. One that is newer, or of another
@@ -104,6 +114,9 @@ pub(crate) fn format_of(raw: &Raw, address: &ServerAddress, schema: &str) -> Res
     )?;
     let found = row.first().and_then(|text| text.as_deref()?.parse().ok());
     let found: i64 = found.ok_or_else(foreign)?;
+    if found < 0 {
+        return Err(moved_away(raw, address, schema));
+    }
     if found > known() {
         return Err(Error::Newer {
             schema: schema.to_owned(),
@@ -127,4 +140,20 @@ fn migrate(raw: &Raw, address: &ServerAddress, schema: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The error about a board that has moved away, with what was noted of it.
+fn moved_away(raw: &Raw, address: &ServerAddress, schema: &str) -> Error {
+    let noted = raw.simple(
+        &format!("SELECT obj_description('\"{schema}\".hermes_board'::regclass, 'pg_class')"),
+        LIMIT,
+    );
+    match noted {
+        Ok(row) => Error::MovedAway {
+            schema: schema.to_owned(),
+            database: address.database.clone(),
+            note: row.into_iter().next().flatten().unwrap_or_default(),
+        },
+        Err(error) => error,
+    }
 }

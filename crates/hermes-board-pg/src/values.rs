@@ -15,6 +15,7 @@ pub enum Param<'a> {
     Null,
     Int(i64),
     Text(&'a str),
+    Bytes(&'a [u8]),
 }
 
 /// A value of a row.
@@ -24,6 +25,7 @@ pub enum Cell<'r> {
     Int(i64),
     Real(f64),
     Text(&'r [u8]),
+    Bytes(&'r [u8]),
 }
 
 /// One row of a result.
@@ -49,6 +51,7 @@ impl<'r> FromSql<'r> for RawCell<'r> {
             Type::INT2 => Cell::Int(i16::from_sql(ty, raw)?.into()),
             Type::BOOL => Cell::Int(bool::from_sql(ty, raw)?.into()),
             Type::FLOAT8 => Cell::Real(f64::from_sql(ty, raw)?),
+            Type::BYTEA => Cell::Bytes(raw),
             _ => Cell::Text(raw),
         }))
     }
@@ -66,6 +69,7 @@ impl<'r> FromSql<'r> for RawCell<'r> {
                 | Type::NAME
                 | Type::UNKNOWN
                 | Type::JSON
+                | Type::BYTEA
         )
     }
 }
@@ -83,6 +87,7 @@ impl ToSql for Param<'_> {
             (Self::Text(text), &Type::INT4) => text.parse::<i32>()?.to_sql(ty, out),
             (Self::Text(text), _) if text.contains('\0') => Err(NUL.into()),
             (Self::Text(text), _) => text.to_sql(&Type::TEXT, out),
+            (Self::Bytes(bytes), _) => bytes.to_sql(&Type::BYTEA, out),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::Flaw;
 use hermes_board::model::{
-    BlockKind, Outcome, RunId, Status, Task, TaskId, TaskState, WorkerIdentity,
+    BlockKind, Outcome, Placement, RunId, Status, Task, TaskId, TaskState, WorkerIdentity,
 };
 use hermes_board::store::{
     Candidate, ClaimSeen, EndedRun, FailurePolicy, GuardFacts, Release, WaitReason,
@@ -25,6 +25,10 @@ pub(crate) struct SimulatedBoard {
     pub(crate) failure_limit: i64,
     /// The next write does not happen.
     pub(crate) fails_next: bool,
+    /// Several machines use it, over a network.
+    pub(crate) is_shared: bool,
+    /// The board as it is on the disk, where that is behind.
+    pub(crate) kept: Option<Box<Self>>,
 }
 
 /// One card.
@@ -37,6 +41,8 @@ pub(crate) struct Card {
     pub(crate) created_at: i64,
     pub(crate) parents: Vec<usize>,
     pub(crate) lock: Option<String>,
+    /// Id of the host of the attempt in progress.
+    pub(crate) host: Option<String>,
     pub(crate) expires: Option<i64>,
     pub(crate) pid: Option<u32>,
     pub(crate) identity: Option<WorkerIdentity>,
@@ -97,8 +103,36 @@ impl SimulatedBoard {
         self.cards.get_mut(index).ok_or_else(|| Error::unknown(id))
     }
 
-    /// Begins a write.
+    /// As [`Self::change`], for a write that is not forced to the disk.
+    pub(crate) fn change_unforced(&mut self, id: &TaskId) -> Result<&mut Card> {
+        let kept = self.kept.take();
+        self.write()?;
+        let is_shared = self.is_shared;
+        self.kept = kept.or_else(|| is_shared.then(|| Box::new(self.clone())));
+        let index = self.index(id)?;
+        self.cards.get_mut(index).ok_or_else(|| Error::unknown(id))
+    }
+
+    /// How many cards are in progress: all, those of an assignee, those on a host.
+    pub(crate) fn in_progress(&self, assignee: Option<&str>, host: Option<&str>) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for card in self
+            .cards
+            .iter()
+            .filter(|card| card.status == Status::Running)
+        {
+            let of_assignee = assignee.is_some() && card.assignee.as_deref() == assignee;
+            let on_host = host.is_some() && card.host.as_deref() == host;
+            for (count, counts_here) in counts.iter_mut().zip([true, of_assignee, on_host]) {
+                *count += usize::from(counts_here);
+            }
+        }
+        counts
+    }
+
+    /// Begins a write. What was written before is forced to the disk with it.
     pub(crate) fn write(&mut self) -> Result<()> {
+        self.kept = None;
         if std::mem::take(&mut self.fails_next) {
             return Err(Error::BadRequest("the disk is full".to_owned()));
         }
@@ -169,6 +203,7 @@ impl SimulatedBoard {
             not_before: card.scheduled_at,
             model: None,
             skills: Vec::new(),
+            placement: Placement::default(),
             guard: GuardFacts {
                 last_failure_error: card.last_error.map(str::to_owned),
                 last_run: card.last_run,
@@ -193,6 +228,7 @@ impl Card {
     /// Takes claim and worker off; the attempt remains to be closed.
     pub(crate) fn free(&mut self) {
         self.lock = None;
+        self.host = None;
         self.expires = None;
         self.pid = None;
         self.identity = None;
@@ -256,6 +292,7 @@ impl Card {
             skills: None,
             sandbox: None,
             filed_within: None,
+            repository: None,
             max_retries: self.max_retries,
             session_id: None,
             workflow_template_id: None,
@@ -275,6 +312,8 @@ impl Card {
             idempotency_key: None,
             last_heartbeat_at: self.heartbeat_at,
             scheduled_at: self.scheduled_at,
+            host_labels: Vec::new(),
+            host_name: None,
         }
     }
 }

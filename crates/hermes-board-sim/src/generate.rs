@@ -8,7 +8,8 @@ use hermes_board::model::{Assignee, BlockKind};
 use hermes_board::plan::Limits;
 
 /// A world to begin with.
-pub(crate) fn setting(random: &mut Random, flaw: Option<Flaw>) -> Setting {
+pub(crate) fn setting(random: &mut Random, flaw: Option<Flaw>, can_be_shared: bool) -> Setting {
+    let is_shared = can_be_shared && random.once_in(2);
     let cap = |random: &mut Random| {
         let set = random.once_in(3);
         set.then(|| 1 + random.index(3))
@@ -18,6 +19,7 @@ pub(crate) fn setting(random: &mut Random, flaw: Option<Flaw>) -> Setting {
         max_spawn: cap(random),
         max_in_progress: cap(random),
         max_in_progress_per_profile: cap(random),
+        max_in_progress_per_host: if is_shared { cap(random) } else { None },
         crash_grace_seconds: if random.once_in(2) { 0 } else { 30 },
         stale_timeout_seconds: if random.once_in(4) { 0 } else { 14_400 },
         failure_limit: 1 + i64::from(random.small(3)),
@@ -25,8 +27,14 @@ pub(crate) fn setting(random: &mut Random, flaw: Option<Flaw>) -> Setting {
         ..Limits::default()
     };
     Setting {
-        machines: 1 + random.index(2),
-        dispatchers: 1 + random.index(4),
+        machines: if is_shared {
+            2 + random.index(3)
+        } else {
+            1 + random.index(2)
+        },
+        is_shared,
+        same_names: is_shared && random.once_in(3),
+        dispatchers: 1 + random.index(4) + usize::from(is_shared),
         limits,
         locks_work: !random.once_in(3),
         flaw,
@@ -40,6 +48,9 @@ pub(crate) fn next<B: Subject>(random: &mut Random, world: &World<B>) -> Op {
     let cards = u8::try_from(world.cards.len()).unwrap_or(1);
     if cards < 3 {
         return Op::Create(form(random, cards));
+    }
+    if world.setting.is_shared && random.once_in(12) {
+        return trouble(random, machines);
     }
     match random.below(1000) {
         0..450 => Op::Step(random.small(dispatchers)),
@@ -65,6 +76,19 @@ pub(crate) fn next<B: Subject>(random: &mut Random, world: &World<B>) -> Op {
         987..991 => Op::Assign(random.small(cards), random.small(4)),
         991..994 => Op::Spoil(random.small(cards)),
         _ => Op::FailWrite,
+    }
+}
+
+/// What happens between machines and the server.
+fn trouble(random: &mut Random, machines: u8) -> Op {
+    let host = random.small(machines);
+    match random.below(100) {
+        0..25 => Op::Cut(host),
+        25..50 => Op::LoseAnswer(host),
+        50..70 => Op::Delay(host),
+        70..90 => Op::Deliver,
+        90..93 => Op::RestartServer,
+        _ => Op::FailOver,
     }
 }
 

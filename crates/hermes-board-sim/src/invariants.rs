@@ -3,6 +3,7 @@
 use crate::world::World;
 use crate::{Rule, Subject, Violation};
 use hermes_board::model::{RunId, Status, TaskId};
+use hermes_board::plan::Limits;
 
 /// A claim whose worker lives on another machine than a dispatcher.
 pub(crate) struct ClaimElsewhere {
@@ -10,6 +11,13 @@ pub(crate) struct ClaimElsewhere {
     run: RunId,
     expires: Option<i64>,
     started_at: Option<i64>,
+}
+
+/// A card in progress.
+pub(crate) struct Running {
+    run: Option<RunId>,
+    assignee: Option<String>,
+    host: Option<String>,
 }
 
 /// Clocks that are further apart than this are wrong.
@@ -22,6 +30,7 @@ impl<B: Subject> World<B> {
             self.cards_hang_together()?;
         }
         self.nobody_works_beside_another()?;
+        self.one_worker_can_write()?;
         let mut mishaps = self.machines.iter().filter_map(|one| one.mishap.clone());
         match mishaps.next() {
             Some(mishap) => Err(Violation::new(Rule::OnlyTheMeant, mishap)),
@@ -86,6 +95,81 @@ impl<B: Subject> World<B> {
         Ok(())
     }
 
+    /// Of all workers of a card on all machines, one at most is that of the attempt in progress: nobody
+    /// else can write.
+    fn one_worker_can_write(&self) -> Result<(), Violation> {
+        if !self.setting.is_shared {
+            return Ok(());
+        }
+        let alive = || {
+            let workers = self.machines.iter().flat_map(|machine| &machine.workers);
+            workers.filter(|worker| worker.exit.is_none())
+        };
+        for (index, one) in alive().enumerate() {
+            let mut rest = alive().skip(index + 1);
+            let Some(other) = rest.find(|other| other.run == one.run && other.task == one.task)
+            else {
+                continue;
+            };
+            let claim = self.board.claim_of(&one.task);
+            if claim.is_some_and(|claim| claim.0 == one.run) {
+                return Err(Violation::new(
+                    Rule::OneWriter,
+                    format!(
+                        "workers {} and {} can both write to {} as attempt {}",
+                        one.serial, other.serial, one.task, one.run
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cards in progress, with assignee and host; empty where nothing is counted.
+    pub(crate) fn in_progress(&self) -> Vec<Running> {
+        let mut running = Vec::new();
+        let limits = &self.setting.limits;
+        if !self.setting.is_shared || (*limits == Limits::default()) {
+            return running;
+        }
+        self.board.each_card(&self.cards, &mut |card| {
+            if card.status == Status::Running {
+                running.push(Running {
+                    run: card.run,
+                    assignee: card.assignee.map(str::to_owned),
+                    host: card.host.map(str::to_owned),
+                });
+            }
+        });
+        running
+    }
+
+    /// What a dispatcher has just claimed is within all limits.
+    pub(crate) fn limits_hold(&self, before: &[Running]) -> Result<(), Violation> {
+        let now = self.in_progress();
+        let limits = &self.setting.limits;
+        let is_new = |one: &&Running| !before.iter().any(|other| other.run == one.run);
+        for new in now.iter().filter(is_new) {
+            let of_profile = now.iter().filter(|one| one.assignee == new.assignee);
+            let on_host = now.iter().filter(|one| one.host == new.host);
+            let counted = [
+                (limits.max_in_progress, now.len()),
+                (limits.max_spawn, now.len()),
+                (limits.max_in_progress_per_profile, of_profile.count()),
+                (limits.max_in_progress_per_host, on_host.count()),
+            ];
+            let beyond =
+                |(limit, count): &(Option<usize>, usize)| limit.is_some_and(|limit| *count > limit);
+            if let Some((limit, count)) = counted.into_iter().find(beyond) {
+                return Err(Violation::new(
+                    Rule::LimitsHold,
+                    format!("{count} cards are in progress where {limit:?} are allowed"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Claims of workers that live on other machines than this dispatcher.
     pub(crate) fn claims_elsewhere(&self, who: usize) -> Vec<ClaimElsewhere> {
         let own = self.dispatchers.get(who).map(|one| one.host);
@@ -115,8 +199,7 @@ impl<B: Subject> World<B> {
         before: &[ClaimElsewhere],
     ) -> Result<(), Violation> {
         let host = self.dispatchers.get(who).map_or(0, |one| one.host);
-        let skew = self.machines.get(host).map_or(0, |machine| machine.skew);
-        let now = self.time + skew;
+        let now = self.time + self.skew_of(host);
         for claim in before {
             let kept = self
                 .board

@@ -4,7 +4,9 @@
 //! generator through whatever can happen: workers that exit, crash, hang, lie, leave processes
 //! behind; dispatchers killed between any two writes; machines that restart, change their name or
 //! their clock; people who do something else meanwhile. Planner and [`hermes_board::dispatch::Tick`] are
-//! the real ones. After each step everything that must always hold is looked at, and from time to
+//! the real ones. In half of the stories the board is on a server that several machines share: links are
+//! cut, answers lost or late, the server restarts and forgets what was not forced to its disk, machines
+//! have one name and clocks that are hours apart. After each step everything that must always hold is looked at, and from time to
 //! time the world is made to behave, to see that no card stays behind. The same seed gives the same
 //! story; a story that ends badly is cut down to what it needs.
 
@@ -13,6 +15,7 @@ mod check_sessions;
 mod generate;
 mod invariants;
 mod machine;
+mod network;
 mod op;
 mod people;
 mod random;
@@ -47,6 +50,12 @@ pub enum Flaw {
     DryRunWrites,
     /// Cards that wait for nothing any more stay where they are.
     ForgetsToPromote,
+    /// A claim counts on what was in progress when it was planned.
+    ClaimsBeyondLimits,
+    /// Whoever knows the number of an attempt has claimed the card.
+    TrustsAttemptNumbers,
+    /// A machine of the same name is taken for this one.
+    TrustsNames,
 }
 
 /// A violated invariant.
@@ -69,6 +78,10 @@ pub enum Rule {
     ClaimCounts,
     /// Only the attempt in progress completes a card.
     OnlyTheCurrentAttempt,
+    /// At most one live worker can write to a card, on any machine.
+    OneWriter,
+    /// Limits on cards in progress hold over all machines.
+    LimitsHold,
     /// A dry run changes nothing.
     DryRunChangesNothing,
     /// What a dry run says is what happens.

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 
 use crate::Flaw;
 use hermes_board::dispatch::{
-    AttemptProcesses, Processes, SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact,
+    AttemptProcesses, JudgingHost, Processes, SpawnedWorker, WorkerHost, WorkerSpawnRequest,
+    worker_fact,
 };
-use hermes_board::model::{RunId, Task, TaskId, Termination, WorkerExit, WorkerIdentity};
-use hermes_board::plan::{Facts, WorkerRef};
-use hermes_board::store::{ResolvedWorkspace, Snapshot};
+use hermes_board::model::{HostRef, RunId, Task, TaskId, Termination, WorkerExit, WorkerIdentity};
+use hermes_board::plan::{Facts, OwnHost, WorkerRef};
+use hermes_board::store::{ResolvedWorkspace, RunningTask, Snapshot};
 
 /// One machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) number: usize,
     pub(crate) name: String,
+    /// Stays whatever its name.
+    pub(crate) id: String,
     boot: u32,
     boot_id: String,
     ticks: u64,
@@ -81,6 +84,7 @@ impl Machine {
         let mut machine = Self {
             number,
             name: format!("host{number}"),
+            id: format!("id{number}"),
             boot: 0,
             boot_id: String::new(),
             ticks: 0,
@@ -170,11 +174,19 @@ pub(crate) struct SimulatedHost<'m> {
     pub(crate) flaw: Option<Flaw>,
     /// Cards whose directory cannot be made.
     pub(crate) no_workspace: &'m [TaskId],
+    /// Whether other machines use the board as well.
+    pub(crate) is_shared: bool,
 }
 
 impl SimulatedHost<'_> {
     fn own_lock(&self) -> String {
         format!("{}:1", self.machine.name)
+    }
+
+    /// Whether a claim carries the name of this machine.
+    fn goes_by(&self, running: &RunningTask) -> bool {
+        let lock = running.claim.lock.as_deref().unwrap_or_default();
+        lock.split(':').next() == Some(self.machine.name.as_str())
     }
 }
 
@@ -230,6 +242,13 @@ impl Processes for SimulatedHost<'_> {
 }
 
 impl WorkerHost for SimulatedHost<'_> {
+    fn host(&self) -> Option<HostRef> {
+        self.is_shared.then(|| HostRef {
+            id: self.machine.id.clone(),
+            name: self.machine.name.clone(),
+        })
+    }
+
     fn reap(&mut self) {
         let mut seen = Vec::new();
         for worker in &mut self.machine.workers {
@@ -254,10 +273,24 @@ impl WorkerHost for SimulatedHost<'_> {
                 .iter()
                 .map(|name| (*name).to_owned())
                 .collect(),
+            host: OwnHost {
+                id: self.is_shared.then(|| self.machine.id.clone()),
+                name: self.machine.name.clone(),
+                labels: Vec::new(),
+            },
             ..Facts::default()
         };
         for running in &board.running {
-            let fact = worker_fact(running, &own_lock, self);
+            let trusts_names = self.flaw == Some(Flaw::TrustsNames);
+            let judging = JudgingHost {
+                lock: &own_lock,
+                // Whoever goes by names takes every host of its name for itself.
+                id: match running.host_id.as_deref() {
+                    Some(theirs) if trusts_names && self.goes_by(running) => Some(theirs),
+                    _ => self.is_shared.then_some(self.machine.id.as_str()),
+                },
+            };
+            let fact = worker_fact(running, judging, self);
             facts.workers.insert(running.card.id.clone(), fact);
         }
         let in_progress = |worker: &Worker| board.running_run(worker.run).is_some();

@@ -54,6 +54,18 @@ pub enum Op {
     Spoil(u8),
     /// The next write to the board does not happen.
     FailWrite,
+    /// The link between a machine and the server is cut, or mended.
+    Cut(u8),
+    /// The next write of a machine is done, and the answer lost.
+    LoseAnswer(u8),
+    /// The next write of a machine is done later.
+    Delay(u8),
+    /// The oldest write that is on its way arrives.
+    Deliver,
+    /// The server restarts: turns and what was on its way are gone.
+    RestartServer,
+    /// The server fails, and what was not forced to the disk is gone as well.
+    FailOver,
 }
 
 /// Which of the workers of a card, should there be several.
@@ -146,6 +158,12 @@ impl fmt::Display for Op {
             Self::Assign(card, to) => write!(f, "card {card}: given to {to}"),
             Self::Spoil(card) => write!(f, "card {card}: toggles an impossible directory"),
             Self::FailWrite => f.write_str("the next write fails"),
+            Self::Cut(host) => write!(f, "machine {host}: link cut or mended"),
+            Self::LoseAnswer(host) => write!(f, "machine {host}: the next answer is lost"),
+            Self::Delay(host) => write!(f, "machine {host}: the next write is delayed"),
+            Self::Deliver => f.write_str("a delayed write arrives"),
+            Self::RestartServer => f.write_str("the server restarts"),
+            Self::FailOver => f.write_str("the server fails over"),
         }
     }
 }

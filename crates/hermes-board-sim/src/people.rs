@@ -4,10 +4,10 @@ use crate::Subject;
 use crate::op::{Form, Hold, Op};
 use crate::world::World;
 use hermes_board::dispatch::reclaim;
-use hermes_board::model::Assignee;
+use hermes_board::model::{Assignee, HostRef};
 use hermes_board::store::{
-    BlockRequest, ClaimFrom, ClaimRequest, CompleteOutcome, Completion, NewTask, PromoteRequest,
-    ScheduleRequest, StartIn,
+    BlockRequest, ClaimCaps, ClaimFrom, ClaimRequest, CompleteOutcome, Completion, NewTask,
+    PromoteRequest, ScheduleRequest, StartIn,
 };
 
 /// Names that cards are given to; the last is no profile.
@@ -66,6 +66,8 @@ impl<B: Subject> World<B> {
                         ttl_seconds: self.setting.limits.claim_ttl_seconds,
                         from: ClaimFrom::Ready,
                         dispatcher: None,
+                        host: self.host_of(host),
+                        caps: ClaimCaps::default(),
                     };
                     self.board.claim(&request).ok();
                 }
@@ -136,6 +138,15 @@ impl<B: Subject> World<B> {
             }
             _ => {}
         }
+    }
+
+    /// A machine as attempts record it.
+    fn host_of(&self, host: usize) -> Option<HostRef> {
+        let machine = self.machines.get(host).filter(|_| self.setting.is_shared)?;
+        Some(HostRef {
+            id: machine.id.clone(),
+            name: machine.name.clone(),
+        })
     }
 
     fn reclaim(&mut self, host: usize, card: u8) {

@@ -120,7 +120,7 @@ struct Story {
 
 fn tell<B: Subject>(seed: u64, flaw: Option<Flaw>, board: B) -> Story {
     let mut random = Random::new(seed);
-    let setting = setting(&mut random, flaw);
+    let setting = setting(&mut random, flaw, B::CAN_BE_SHARED);
     let mut world = World::new(board, setting.clone());
     let mut ops = Vec::new();
     let mut end = Ok(());

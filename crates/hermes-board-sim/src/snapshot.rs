@@ -25,6 +25,7 @@ impl SimulatedBoard {
                         max_runtime_seconds: card.max_runtime,
                         identity: card.identity.clone(),
                         dispatcher: None,
+                        host_id: card.host.clone(),
                         violation_streak: card.streak,
                     });
                 }
@@ -58,6 +59,7 @@ impl SimulatedBoard {
             created_at: self.now,
             parents,
             lock: None,
+            host: None,
             expires: None,
             pid: None,
             identity: None,

@@ -11,9 +11,9 @@ use hermes_board::model::{
 };
 use hermes_board::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
-    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
-    FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Snapshot,
-    WaitNote,
+    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, Claimant, CompleteOutcome, Completion,
+    Created, FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
+    Snapshot, WaitNote,
 };
 use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, StoredBoard};
 
@@ -123,6 +123,7 @@ impl Subject for RealBoard {
                 id: id.clone(),
                 status: task.status(),
                 assignee: task.assignee.as_deref(),
+                host: None,
                 has_lock: task.claim_lock.is_some(),
                 has_pid: task.worker_pid.is_some(),
                 run: task.current_run_id,
@@ -196,7 +197,9 @@ impl BoardStore for RealBoard {
         promote_satisfied(failure_limit: i64) -> Result<Vec<TaskId>>;
         wake_due() -> Result<Vec<(TaskId, Status)>>;
         claim(request: &ClaimRequest) -> Result<ClaimOutcome>;
-        record_workspace(id: &TaskId, run: RunId, at: &ResolvedWorkspace) -> Result<Applied>;
+        record_workspace(
+            id: &TaskId, claimant: Claimant<'_>, at: &ResolvedWorkspace
+        ) -> Result<Applied>;
         record_spawned(
             id: &TaskId, run: RunId, pid: u32, identity: Option<&WorkerIdentity>
         ) -> Result<Applied>;

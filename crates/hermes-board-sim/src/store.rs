@@ -8,9 +8,9 @@ use hermes_board::model::{
 };
 use hermes_board::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
-    ChecksBegun, ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimed, CompleteOutcome,
-    Completed, Completion, Created, FailurePolicy, NewTask, PromoteRequest, Release,
-    ResolvedWorkspace, ScheduleRequest, Snapshot, WaitNote,
+    ChecksBegun, ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimant, Claimed,
+    CompleteOutcome, Completed, Completion, Created, FailurePolicy, NewTask, PromoteRequest,
+    Release, ResolvedWorkspace, ScheduleRequest, Snapshot, WaitNote,
 };
 use hermes_board::{Error, Result};
 
@@ -125,6 +125,13 @@ impl BoardStore for SimulatedBoard {
         };
         let is_free = card.status == request.from.status() && card.lock.is_none();
         let is_let_through = flawed && card.status == Status::Running;
+        let host = request.host.as_ref().map(|host| host.id.clone());
+        if self.is_shared && self.flaw != Some(Flaw::ClaimsBeyondLimits) {
+            let counts = self.in_progress(card.assignee.as_deref(), host.as_deref());
+            if let Some(reached) = request.caps.reached(counts) {
+                return Ok(ClaimOutcome::Full(reached));
+            }
+        }
         if !is_free && !is_let_through {
             return Ok(ClaimOutcome::NotClaimable {
                 status: card.status.as_str().to_owned(),
@@ -132,18 +139,19 @@ impl BoardStore for SimulatedBoard {
             });
         }
         if request.from == ClaimFrom::Ready && self.has_open_parent(card) {
-            self.change(&request.task)?.status = Status::Todo;
+            self.change_unforced(&request.task)?.status = Status::Todo;
             return Ok(ClaimOutcome::ParentsOpen);
         }
         if let Some(at) = card.scheduled_at.filter(|at| *at > now) {
             return Ok(ClaimOutcome::TooEarly { at });
         }
         let run = RunId(self.runs + 1);
-        let card = self.change(&request.task)?;
+        let card = self.change_unforced(&request.task)?;
         card.close(Outcome::Reclaimed, now);
         card.free();
         card.status = Status::Running;
         card.lock = Some(request.lock.clone());
+        card.host = host;
         card.expires = Some(now + request.ttl_seconds.max(1));
         card.scheduled_at = None;
         card.run = Some(run);
@@ -161,11 +169,16 @@ impl BoardStore for SimulatedBoard {
     fn record_workspace(
         &mut self,
         id: &TaskId,
-        run: RunId,
+        claimant: Claimant<'_>,
         _workspace: &ResolvedWorkspace,
     ) -> Result<Applied> {
+        let flawed = self.flaw == Some(Flaw::TrustsAttemptNumbers);
         let card = self.change(id)?;
-        Ok(applied(card.is_running_as(run)))
+        let is_theirs =
+            card.lock.as_deref() == Some(claimant.lock) && card.host.as_deref() == claimant.host;
+        Ok(applied(
+            card.is_running_as(claimant.run) && (is_theirs || flawed),
+        ))
     }
 
     fn record_spawned(
@@ -208,7 +221,7 @@ impl BoardStore for SimulatedBoard {
 
     fn extend_own_claim(&mut self, id: &TaskId, lock: &str, ttl_seconds: i64) -> Result<Applied> {
         let until = self.now + ttl_seconds.max(1);
-        let card = self.change(id)?;
+        let card = self.change_unforced(id)?;
         if card.status != Status::Running || card.lock.as_deref() != Some(lock) {
             return Ok(Applied::LostRace);
         }
@@ -223,7 +236,7 @@ impl BoardStore for SimulatedBoard {
         expected_run: Option<RunId>,
     ) -> Result<()> {
         let now = self.now;
-        let card = self.change(id)?;
+        let card = self.change_unforced(id)?;
         card.must_be(
             id,
             "record a heartbeat of",

@@ -12,6 +12,15 @@ pub(crate) trait Subject: BoardStore {
     /// After how many steps everything is looked at; each step, unless looking is slow.
     const LOOK_EVERY: u64 = 1;
 
+    /// Whether it can play a board on a server.
+    const CAN_BE_SHARED: bool = false;
+
+    /// From now on it is on a server.
+    fn share(&mut self) {}
+
+    /// What was not forced to the disk is gone.
+    fn fail_over(&mut self) {}
+
     /// Sets the failures after which a card without a number of its own is blocked.
     fn set_failure_limit(&mut self, limit: i64);
 
@@ -44,6 +53,8 @@ pub(crate) struct CardView<'a> {
     pub(crate) id: TaskId,
     pub(crate) status: Status,
     pub(crate) assignee: Option<&'a str>,
+    /// Id of the host of the attempt in progress.
+    pub(crate) host: Option<&'a str>,
     pub(crate) has_lock: bool,
     pub(crate) has_pid: bool,
     pub(crate) run: Option<RunId>,
@@ -58,6 +69,20 @@ pub(crate) struct CardView<'a> {
 
 impl Subject for SimulatedBoard {
     type Image = Self;
+
+    const CAN_BE_SHARED: bool = true;
+
+    fn share(&mut self) {
+        self.is_shared = true;
+    }
+
+    fn fail_over(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            let now = self.now;
+            *self = *kept;
+            self.now = now;
+        }
+    }
 
     fn set_failure_limit(&mut self, limit: i64) {
         self.failure_limit = limit;
@@ -85,6 +110,7 @@ impl Subject for SimulatedBoard {
                 id: card.id.clone(),
                 status: card.status,
                 assignee: card.assignee.as_deref(),
+                host: card.host.as_deref(),
                 has_lock: card.lock.is_some(),
                 has_pid: card.pid.is_some(),
                 run: card.run,

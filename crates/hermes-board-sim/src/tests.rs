@@ -31,17 +31,20 @@ fn the_same_seed_gives_the_same_outcome() {
 #[test]
 fn every_flaw_is_noticed() {
     let flaws = [
-        (Flaw::ClaimsWithoutCheck, Rule::HangsTogether),
+        (Flaw::ClaimsWithoutCheck, Rule::ClaimCounts),
         (Flaw::ReclaimsWithoutCheck, Rule::ClaimCounts),
         (Flaw::CompletesForAnyAttempt, Rule::OnlyTheCurrentAttempt),
         (Flaw::OverlooksSurvivors, Rule::OneWorker),
         (Flaw::TrustsNumbers, Rule::OnlyTheMeant),
         (Flaw::DryRunWrites, Rule::DryRunChangesNothing),
         (Flaw::ForgetsToPromote, Rule::NothingIsStuck),
+        (Flaw::ClaimsBeyondLimits, Rule::LimitsHold),
+        (Flaw::TrustsAttemptNumbers, Rule::OneWriter),
+        (Flaw::TrustsNames, Rule::ClaimCounts),
     ];
     let mut found = Vec::new();
     for (flaw, _) in flaws {
-        let outcome = run(1, 300_000, Some(flaw));
+        let outcome = run(1, 1_000_000, Some(flaw));
         let Some(failure) = outcome.failure else {
             panic!("nobody noticed {flaw:?} in {} steps", outcome.steps);
         };

@@ -4,9 +4,9 @@ use crate::machine::Worker;
 use crate::op::{Act, Which};
 use crate::world::World;
 use crate::{Rule, Subject, Violation};
-use hermes_board::model::{CheckEvidence, Checker, RunId, Status, TaskId, WorkerExit};
+use hermes_board::model::{CheckEvidence, Checker, TaskId, WorkerExit};
 use hermes_board::store::{
-    BlockRequest, CheckOutcome, CheckStart, CompleteOutcome, Completion, FailurePolicy,
+    BlockRequest, BoardStore, CheckStart, CompleteOutcome, Completion, FailurePolicy,
 };
 
 impl<B: Subject> World<B> {
@@ -54,7 +54,8 @@ impl<B: Subject> World<B> {
             Act::Beat | Act::Complete | Act::Check(_) | Act::Block(_) | Act::UseUpTurns => {
                 let worker = worker.clone();
                 self.by_clock_of(host);
-                return self.speak(&worker, act);
+                self.speak(host, &worker, act);
+                return self.note_completions();
             }
         }
         if let Some(machine) = self.machines.get_mut(host) {
@@ -64,33 +65,35 @@ impl<B: Subject> World<B> {
     }
 
     /// A worker says something to the board; a refusal is an answer like any other.
-    fn speak(&mut self, worker: &Worker, act: Act) -> Result<(), Violation> {
+    fn speak(&mut self, host: usize, worker: &Worker, act: Act) {
         let Worker { task, run, .. } = worker;
         let ttl = self.setting.limits.claim_ttl_seconds;
         let policy = FailurePolicy::with_limit(self.setting.limits.failure_limit);
         match act {
             Act::Beat => {
-                let heard = self.board.heartbeat(task, None, Some(*run));
+                let mut board = self.board_from(host);
+                // In one transaction, as the watch of a worker does.
+                let heard = board.heartbeat(task, None, Some(*run));
                 heard
-                    .and_then(|()| self.board.extend_own_claim(task, &worker.lock, ttl))
+                    .and_then(|()| board.extend_own_claim(task, &worker.lock, ttl))
                     .ok();
             }
-            Act::Complete => self.say_done(worker)?,
+            Act::Complete => self.say_done(host, worker),
             Act::Check(passes) => match worker.round {
-                None => self.say_done(worker)?,
+                None => self.say_done(host, worker),
                 Some((round, 0)) => {
-                    let was_current = self.is_current(task, *run);
-                    let outcome = self
-                        .board
-                        .finish_checks(round, &Completion::default(), &policy);
+                    let completion = Completion {
+                        expected_run: Some(*run),
+                        ..Completion::default()
+                    };
+                    let mut board = self.board_from(host);
+                    board.finish_checks(round, &completion, &policy).ok();
                     self.set_round(worker.serial, None);
-                    if let Ok(CheckOutcome::Done(_)) = outcome {
-                        self.note_completion(task, was_current)?;
-                    }
                 }
                 Some((round, left)) => {
                     let evidence = evidence(left, passes);
-                    let recorded = self.board.record_check(round, &evidence).is_ok();
+                    let recorded = self.board_from(host).record_check(round, &evidence);
+                    let recorded = recorded.is_ok();
                     let left = if passes { left - 1 } else { 0 };
                     self.set_round(worker.serial, recorded.then_some((round, left)));
                 }
@@ -102,16 +105,15 @@ impl<B: Subject> World<B> {
                     kind,
                     expected_run: Some(*run),
                 };
-                self.board.block(&request).ok();
+                self.board_from(host).block(&request).ok();
             }
             Act::UseUpTurns => {
-                self.board
+                self.board_from(host)
                     .record_budget_exhausted(task, *run, 9, 9, &policy)
                     .ok();
             }
             _ => {}
         }
-        Ok(())
     }
 
     fn set_round(&mut self, serial: u32, round: Option<(i64, u32)>) {
@@ -120,39 +122,37 @@ impl<B: Subject> World<B> {
         }
     }
 
-    fn say_done(&mut self, worker: &Worker) -> Result<(), Violation> {
-        let was_current = self.is_current(&worker.task, worker.run);
+    fn say_done(&mut self, host: usize, worker: &Worker) {
+        let ttl_seconds = self.setting.limits.claim_ttl_seconds;
+        let mut board = self.board_from(host);
         let completion = Completion {
             expected_run: Some(worker.run),
             ..Completion::default()
         };
-        match self.board.complete(&worker.task, &completion) {
-            Ok(CompleteOutcome::Done(_)) => self.note_completion(&worker.task, was_current),
-            Ok(CompleteOutcome::NeedsChecks(checks)) => {
-                let start = CheckStart {
-                    checker: Checker {
-                        lock: worker.lock.clone(),
-                        pid: worker.pid,
-                        identity: None,
-                    },
-                    ttl_seconds: self.setting.limits.claim_ttl_seconds,
-                    is_gone: &|_| true,
-                };
-                let begun = self.board.begin_checks(&worker.task, &completion, &start);
-                let left = u32::try_from(checks.len()).unwrap_or(0);
-                let round = begun.ok().map(|begun| (begun.session.id, left));
-                self.set_round(worker.serial, round);
-                Ok(())
-            }
-            Err(_) => Ok(()),
+        let outcome = board.complete(&worker.task, &completion);
+        if let Ok(CompleteOutcome::NeedsChecks(checks)) = outcome {
+            let start = CheckStart {
+                checker: Checker {
+                    lock: worker.lock.clone(),
+                    pid: worker.pid,
+                    identity: None,
+                },
+                ttl_seconds,
+                is_gone: &|_| true,
+            };
+            let begun = board.begin_checks(&worker.task, &completion, &start);
+            let left = u32::try_from(checks.len()).unwrap_or(0);
+            let round = begun.ok().map(|begun| (begun.session.id, left));
+            self.set_round(worker.serial, round);
         }
     }
 
-    pub(crate) fn is_current(&self, task: &TaskId, run: RunId) -> bool {
-        let task = self.board.task(task).ok().flatten();
-        task.is_some_and(|task| {
-            task.status() == Status::Running && task.current_run_id == Some(run)
-        })
+    /// Counts what the board has accepted, and looks whether it was right to.
+    pub(crate) fn note_completions(&mut self) -> Result<(), Violation> {
+        for (task, rightly) in std::mem::take(&mut self.wires.completed) {
+            self.note_completion(&task, rightly)?;
+        }
+        Ok(())
     }
 
     fn note_completion(&mut self, task: &TaskId, rightly: bool) -> Result<(), Violation> {

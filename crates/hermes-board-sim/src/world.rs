@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::machine::{Machine, SimulatedHost};
+use crate::network::{Fault, Link, Network, Wires};
 use crate::op::Op;
 use crate::{Flaw, Rule, Subject, Violation};
 use hermes_board::dispatch::{Step, Tick};
@@ -17,6 +18,10 @@ const PROFILES: &[&str] = &["alpha", "beta"];
 pub(crate) struct Setting {
     pub(crate) machines: usize,
     pub(crate) dispatchers: usize,
+    /// Whether the board is on a server.
+    pub(crate) is_shared: bool,
+    /// Whether all machines have one name, and their dispatchers the same numbers.
+    pub(crate) same_names: bool,
     pub(crate) limits: Limits,
     /// Whether dispatchers exclude each other.
     pub(crate) locks_work: bool,
@@ -40,6 +45,7 @@ pub(crate) struct World<B> {
     serials: u32,
     incarnations: u64,
     lock_holder: Option<usize>,
+    pub(crate) wires: Wires,
     spoiled: Vec<TaskId>,
 }
 
@@ -52,7 +58,19 @@ pub(crate) struct Dispatcher {
 
 impl<B: Subject> World<B> {
     pub(crate) fn new(mut board: B, setting: Setting) -> Self {
-        let machines: Vec<Machine> = (0..setting.machines).map(Machine::new).collect();
+        let mut machines: Vec<Machine> = (0..setting.machines).map(Machine::new).collect();
+        if setting.same_names {
+            for machine in &mut machines {
+                "host".clone_into(&mut machine.name);
+            }
+        }
+        if setting.is_shared {
+            board.share();
+        }
+        let wires = Wires {
+            links: vec![Link::default(); setting.machines],
+            ..Wires::default()
+        };
         let dispatchers = (0..setting.dispatchers)
             .map(|number| Dispatcher {
                 host: number % setting.machines.max(1),
@@ -76,6 +94,7 @@ impl<B: Subject> World<B> {
             deeds: BTreeMap::new(),
             serials: 0,
             lock_holder: None,
+            wires,
             spoiled: Vec::new(),
         }
     }
@@ -115,8 +134,15 @@ impl<B: Subject> World<B> {
             }
             Op::Create(form) => self.create(form),
             Op::FailWrite => self.board.fail_next(true),
+            Op::Cut(_)
+            | Op::LoseAnswer(_)
+            | Op::Delay(_)
+            | Op::Deliver
+            | Op::RestartServer
+            | Op::FailOver => self.happens_to_network(op),
             _ => self.done_by_hand(op),
         }
+        self.note_completions()?;
         self.check()
     }
 
@@ -134,10 +160,26 @@ impl<B: Subject> World<B> {
         self.cards.get(usize::from(card)).cloned()
     }
 
+    /// How far the clock is off that counts for what a machine does.
+    pub(crate) fn skew_of(&self, host: usize) -> i64 {
+        // On a server it is its own clock.
+        let machine = self.machines.get(host).filter(|_| !self.setting.is_shared);
+        machine.map_or(0, |machine| machine.skew)
+    }
+
     /// The clock of a machine now counts for the board.
     pub(crate) fn by_clock_of(&mut self, host: usize) {
-        let skew = self.machines.get(host).map_or(0, |machine| machine.skew);
+        let skew = self.skew_of(host);
         self.board.set_now(self.time + skew);
+    }
+
+    /// The board as a machine reaches it.
+    pub(crate) fn board_from(&mut self, host: usize) -> Network<'_, B> {
+        Network {
+            board: &mut self.board,
+            wires: &mut self.wires,
+            host,
+        }
     }
 
     pub(crate) fn wait(&mut self, seconds: i64) {
@@ -151,7 +193,7 @@ impl<B: Subject> World<B> {
     fn as_dispatcher<T>(
         &mut self,
         who: usize,
-        deed: impl FnOnce(&mut B, &mut SimulatedHost<'_>, &mut Dispatcher) -> T,
+        deed: impl FnOnce(&mut Network<'_, B>, &mut SimulatedHost<'_>, &mut Dispatcher) -> T,
     ) -> Option<T> {
         let host = self.dispatchers.get(who)?.host;
         self.by_clock_of(host);
@@ -163,15 +205,21 @@ impl<B: Subject> World<B> {
             serials: &mut self.serials,
             flaw: self.setting.flaw,
             no_workspace: &self.spoiled,
+            is_shared: self.setting.is_shared,
         };
-        Some(deed(&mut self.board, &mut worker_host, dispatcher))
+        let mut board = Network {
+            board: &mut self.board,
+            wires: &mut self.wires,
+            host,
+        };
+        Some(deed(&mut board, &mut worker_host, dispatcher))
     }
 
     /// Runs `deed` as somebody who types a command on a machine.
     pub(crate) fn as_another_process(
         &mut self,
         host: usize,
-        deed: impl FnOnce(&mut B, &mut SimulatedHost<'_>),
+        deed: impl FnOnce(&mut Network<'_, B>, &mut SimulatedHost<'_>),
     ) {
         self.by_clock_of(host);
         self.incarnations += 1;
@@ -183,8 +231,14 @@ impl<B: Subject> World<B> {
                 serials: &mut self.serials,
                 flaw: self.setting.flaw,
                 no_workspace: &self.spoiled,
+                is_shared: self.setting.is_shared,
             };
-            deed(&mut self.board, &mut worker_host);
+            let mut board = Network {
+                board: &mut self.board,
+                wires: &mut self.wires,
+                host,
+            };
+            deed(&mut board, &mut worker_host);
         }
     }
 
@@ -201,9 +255,15 @@ impl<B: Subject> World<B> {
             return false;
         }
         self.lock_holder = Some(who);
+        // Processes of one machine have different numbers, whatever those of others are.
+        let number = if self.setting.same_names {
+            who / self.setting.machines.max(1)
+        } else {
+            who
+        };
         let limits = self.setting.limits.clone();
         self.as_dispatcher(who, |_, worker_host, dispatcher| {
-            let lock = format!("{}:{}", worker_host.machine.name, 1000 + who);
+            let lock = format!("{}:{}", worker_host.machine.name, 1000 + number);
             dispatcher.tick = Some(Tick::new(limits, lock));
         });
         true
@@ -231,6 +291,7 @@ impl<B: Subject> World<B> {
             return Ok(());
         }
         let before = self.claims_elsewhere(who);
+        let busy = self.in_progress();
         let stepped = self.as_dispatcher(who, |board, worker_host, dispatcher| {
             let tick = dispatcher.tick.as_mut()?;
             Some(tick.step(board, worker_host))
@@ -242,6 +303,7 @@ impl<B: Subject> World<B> {
                 self.over(who);
             }
         }
+        self.limits_hold(&busy)?;
         self.no_live_claim_was_taken(who, &before)
     }
 
@@ -261,12 +323,12 @@ impl<B: Subject> World<B> {
         let limits = self.setting.limits.clone();
         let writes = self.setting.flaw == Some(Flaw::DryRunWrites);
         let unchanged = self.as_dispatcher(who, |board, worker_host, _| {
-            let before = (board.image(), format!("{:?}", worker_host.machine));
+            let before = (board.board.image(), format!("{:?}", worker_host.machine));
             let plan = Tick::preview(&limits, board, worker_host);
             if writes && plan.is_ok_and(|plan| !plan.report.promoted.is_empty()) {
-                board.promote_satisfied(limits.failure_limit).ok();
+                board.board.promote_satisfied(limits.failure_limit).ok();
             }
-            before == (board.image(), format!("{:?}", worker_host.machine))
+            before == (board.board.image(), format!("{:?}", worker_host.machine))
         });
         if unchanged == Some(false) {
             return Err(Violation::new(
@@ -299,10 +361,12 @@ impl<B: Subject> World<B> {
         }
         loop {
             self.steps += 1;
+            let busy = self.in_progress();
             let stepped = self.as_dispatcher(who, |board, worker_host, dispatcher| {
                 let tick = dispatcher.tick.as_mut()?;
                 Some(tick.step(board, worker_host))
             });
+            self.limits_hold(&busy)?;
             match stepped.flatten() {
                 Some(Ok(Step::More)) => self.check()?,
                 _ => break,
@@ -322,7 +386,9 @@ impl<B: Subject> World<B> {
     /// Whether everything that is tried now works.
     fn is_reliable(&self) -> bool {
         let machines = &self.machines;
+        let is_sound = |link: &Link| !link.is_cut && link.next.is_none();
         !self.board.will_fail()
+            && self.wires.links.iter().all(is_sound)
             && self.spoiled.is_empty()
             && machines.iter().all(|machine| !machine.refuses)
             && machines
@@ -334,6 +400,7 @@ impl<B: Subject> World<B> {
     /// Makes everything work that is tried from now on.
     pub(crate) fn become_reliable(&mut self) {
         self.spoiled.clear();
+        self.wires.links.fill(Link::default());
         self.board.fail_next(false);
         for machine in &mut self.machines {
             machine.refuses = false;
@@ -343,6 +410,48 @@ impl<B: Subject> World<B> {
         }
         for who in 0..self.dispatchers.len() {
             self.over(who);
+        }
+    }
+
+    fn happens_to_network(&mut self, op: Op) {
+        if !self.setting.is_shared {
+            return;
+        }
+        match op {
+            Op::Cut(host) => {
+                let host = usize::from(host);
+                if let Some(link) = self.wires.links.get_mut(host) {
+                    link.is_cut = !link.is_cut;
+                    link.next = None;
+                }
+                // The server ends the turn of a connection that is gone.
+                let holder = self.lock_holder.and_then(|who| self.dispatchers.get(who));
+                if holder.is_some_and(|holder| holder.host == host) {
+                    self.lock_holder = None;
+                }
+            }
+            Op::LoseAnswer(host) => self.arm(host, Fault::LosesAnswer),
+            Op::Delay(host) => self.arm(host, Fault::Delays),
+            Op::Deliver => {
+                if let Some(letter) = self.wires.delayed.pop_front() {
+                    self.by_clock_of(0);
+                    self.board_from(0).deliver(letter);
+                }
+            }
+            Op::RestartServer | Op::FailOver => {
+                self.wires.delayed.clear();
+                self.lock_holder = None;
+                if op == Op::FailOver {
+                    self.board.fail_over();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn arm(&mut self, host: u8, fault: Fault) {
+        if let Some(link) = self.wires.links.get_mut(usize::from(host)) {
+            link.next = Some(fault);
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! `paces ROOT pairs N` files N cards below ROOT, claims and completes each, and prints the seconds
 //! that claiming and completing took. `paces ROOT create N` prints the seconds of filing alone.
+//! `paces ROOT together N` says `ready` once it has filed them, and waits for a line: for several at once
+//! on one board, which may be on a server.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -13,20 +15,22 @@
 use std::path::Path;
 use std::time::Instant;
 
-use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::boards::{BoardHome, BoardSlug, ServerSettings};
 use hermes_board::completion::complete_card;
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::store::{
-    BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion, NewTask,
+    BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion,
+    NewTask,
 };
 use hermes_board::{BoardOptions, StoredBoard};
-use hermes_config::Environment;
+use hermes_config::settings::{Config, Sources};
+use hermes_config::{Environment, vars};
 use hermes_home::{Location, SystemFacts};
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let [_, root, what, count] = args.as_slice() else {
-        panic!("paces ROOT pairs|create N");
+        panic!("paces ROOT pairs|create|together N");
     };
     let count: usize = count.parse().expect("a number of cards");
     let home = home_at(Path::new(root));
@@ -38,6 +42,11 @@ fn main() {
         println!("{}", begin.elapsed().as_secs_f64());
         return;
     }
+    if what == "together" {
+        println!("ready");
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).expect("a line");
+    }
     let lock = hermes_board::own_lock();
     let begin = Instant::now();
     for card in &cards {
@@ -48,9 +57,15 @@ fn main() {
 
 /// The boards of an installation at `root`.
 fn home_at(root: &Path) -> BoardHome {
-    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let mut env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let server = &vars::HERMES_KANBAN_DATABASE_URL;
+    if let Ok(address) = std::env::var(server.name) {
+        env = env.with(server, address);
+    }
     let location = Location::resolve(&env, &SystemFacts::of_process()).expect("a home");
-    BoardHome::resolve(&env, &location)
+    let config = Config::load_read_only(&Sources::new(&env, root));
+    let servers = ServerSettings::resolve(&config, &env, &location);
+    BoardHome::resolve(&env, &location).on_servers(servers)
 }
 
 fn file(store: &mut StoredBoard, number: usize) -> TaskId {
@@ -69,6 +84,8 @@ fn work(store: &mut StoredBoard, home: &BoardHome, card: &TaskId, lock: &str) {
         ttl_seconds: 900,
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: None,
+        caps: ClaimCaps::default(),
     });
     let Ok(ClaimOutcome::Claimed(claimed)) = claimed else {
         panic!("not claimed: {claimed:?}");

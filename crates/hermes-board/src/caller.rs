@@ -223,7 +223,7 @@ mod tests {
     use crate::BoardOptions;
     use crate::boards::{Board, BoardSlug};
     use crate::model::WorkerIdentity;
-    use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
+    use crate::store::{Applied, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
     use pretty_assertions::assert_eq;
 
     fn worker(task: &str) -> Caller {
@@ -272,6 +272,8 @@ mod tests {
                 ttl_seconds: 900,
                 from: ClaimFrom::Ready,
                 dispatcher: None,
+                host: None,
+                caps: ClaimCaps::default(),
             };
             match board.claim(&request).unwrap() {
                 ClaimOutcome::Claimed(claimed) => (task, claimed.run),

@@ -7,9 +7,25 @@ pub fn own_lock() -> String {
     format!("{host}:{}", std::process::id())
 }
 
+/// The name of this host, as locks carry it.
+pub(crate) fn own_host() -> String {
+    host_of(&own_lock()).to_owned()
+}
+
+/// The host that a lock is of.
+pub(crate) fn host_of(lock: &str) -> &str {
+    lock.rsplit_once(':').map_or(lock, |(host, _)| host)
+}
+
+/// The machine of an installation, for people; see [`crate::boards::Board`].
+pub(crate) fn installation_host(installation: &str) -> &str {
+    let host = installation.split_once(':');
+    host.map_or(installation, |(host, _)| host)
+}
+
 /// Whether a claim was made on the host of `own`.
 pub(crate) fn is_same_host(own: &str, lock: &str) -> bool {
-    let host = own.rsplit_once(':').map_or(own, |(host, _)| host);
+    let host = host_of(own);
     lock.strip_prefix(host)
         .is_some_and(|rest| rest.starts_with(':'))
 }

@@ -4,12 +4,14 @@
 //! takes what it reads for current.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use hermes_text::{cut, first_line};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use crate::files::bring_attachments;
 use crate::model::{Attachment, Check, Object, ReviewComment, Task, TaskId};
 use crate::sqlite::{ContextFacts, ParentResult};
 use crate::{Result, StoredBoard};
@@ -66,13 +68,53 @@ pub fn worker_context(
     id: &TaskId,
     options: &ContextOptions,
 ) -> Result<String> {
-    let facts = board.context_facts(id, ATTEMPTS, COMMENTS)?;
+    let mut facts = board.context_facts(id, ATTEMPTS, COMMENTS)?;
+    let absent = if board.is_on_server() {
+        bring_files(board, &mut facts)?
+    } else {
+        BTreeMap::new()
+    };
     Ok(Text {
         now: facts.now,
         zone: &options.zone,
+        absent,
         out: String::new(),
     }
     .of(&facts, options))
+}
+
+/// Brings the files that the text names to this machine; gives the attachments that could not be had, by
+/// their numbers, with the reasons.
+fn bring_files(board: &StoredBoard, facts: &mut ContextFacts) -> Result<BTreeMap<i64, String>> {
+    for parent in &mut facts.parents {
+        let artifacts = parent.metadata.as_mut();
+        let artifacts = artifacts.and_then(|metadata| metadata.get_mut("artifacts"));
+        let Some(Value::Array(artifacts)) = artifacts else {
+            continue;
+        };
+        let brought = bring_attachments(board, &parent.id)?;
+        let brought = brought.into_iter().filter(|one| one.problem.is_none());
+        let here: Vec<PathBuf> = brought.map(|one| one.attachment.stored_path).collect();
+        for artifact in artifacts {
+            // Written down where it was kept: the same file has the same end everywhere.
+            let end = artifact.as_str().map(|path| ends_of(Path::new(path)));
+            let same = here.iter().find(|path| Some(ends_of(path)) == end);
+            if let Some(path) = same {
+                *artifact = path.to_string_lossy().into_owned().into();
+            }
+        }
+    }
+    let brought = bring_attachments(board, &facts.task.id)?;
+    let absent = brought.into_iter().filter_map(|one| {
+        let problem = one.problem?;
+        Some((one.attachment.id, problem.to_string()))
+    });
+    Ok(absent.collect())
+}
+
+/// The names of a file and of its directory.
+fn ends_of(path: &Path) -> (Option<&OsStr>, Option<&OsStr>) {
+    (path.file_name(), path.parent().and_then(Path::file_name))
 }
 
 /// The time a worker's terminal commands may take, given that of the whole attempt.
@@ -84,6 +126,8 @@ pub fn worker_terminal_timeout(max_runtime_seconds: i64, current: Option<i64>) -
 struct Text<'z> {
     now: i64,
     zone: &'z TimeZone,
+    /// Attachments that are not on this machine, with the reasons.
+    absent: BTreeMap<i64, String>,
     out: String,
 }
 
@@ -135,6 +179,12 @@ impl Text<'_> {
         }
         if let Some(branch) = filled(task.branch_name.as_deref()) {
             self.line(&format!("Branch:   {branch}"));
+        }
+        if let Some(repository) = filled(task.repository.as_deref()) {
+            self.line(&format!(
+                "Repository: {repository} (commit your work: the branch is pushed there when you \
+                 complete or block the card)"
+            ));
         }
         self.line("");
     }
@@ -215,6 +265,11 @@ impl Text<'_> {
             }
             if file.size > 0 {
                 facts.push_str(&format!(", {} KB", file.size.div_ceil(1024)));
+            }
+            if let Some(problem) = self.absent.get(&file.id) {
+                let line = format!("- `{}`{facts}: not here, {problem}", file.filename);
+                self.line(&line);
+                continue;
             }
             let path = options.path_of(file);
             let path = path.display();
@@ -386,6 +441,7 @@ mod tests {
         let text = Text {
             now: 1_000_000,
             zone: &TimeZone::UTC,
+            absent: BTreeMap::new(),
             out: String::new(),
         };
         for (ago, shown) in [

@@ -16,7 +16,13 @@ pub enum Error {
     Store(hermes_store::Error),
     /// The server that the board is on, or the way to it.
     #[error(transparent)]
-    Server(#[from] hermes_board_pg::Error),
+    Server(hermes_board_pg::Error),
+    /// Somebody has moved the board since it was opened, or from another machine.
+    #[error("this board has moved to {to}")]
+    Moved { to: String },
+    /// A board that is not moved.
+    #[error(transparent)]
+    Move(Box<crate::move_error::MoveError>),
     /// The database contradicts itself. It is left as it is.
     #[error("the board database {} is damaged and was not opened: {detail}", path.display())]
     Damaged {
@@ -148,7 +154,13 @@ pub enum Error {
     #[error(transparent)]
     Workspace(#[from] crate::workspace_refusal::WorkspaceRefusal),
     #[error(transparent)]
+    Transfer(#[from] crate::transfer_error::TransferError),
+    #[error(transparent)]
+    Repository(#[from] crate::repository_error::RepositoryError),
+    #[error(transparent)]
     Review(#[from] crate::review_error::ReviewError),
+    #[error(transparent)]
+    Host(#[from] crate::host_error::HostError),
     #[error("{id} has no review comment {number}")]
     UnknownReviewComment { id: TaskId, number: u32 },
     #[error("there is nothing to send {id} back for: it has no open review comment")]
@@ -172,7 +184,29 @@ impl From<hermes_store::Error> for Error {
     }
 }
 
+impl From<hermes_board_pg::Error> for Error {
+    fn from(error: hermes_board_pg::Error) -> Self {
+        match error {
+            hermes_board_pg::Error::MovedAway { note, .. } => Self::moved_by(&note),
+            other => Self::Server(other),
+        }
+    }
+}
+
+impl From<crate::move_error::MoveError> for Error {
+    fn from(error: crate::move_error::MoveError) -> Self {
+        Self::Move(Box::new(error))
+    }
+}
+
 impl Error {
+    /// The error about a board that has moved away, from what was noted on its server.
+    pub(crate) fn moved_by(note: &str) -> Self {
+        let note: serde_json::Value = serde_json::from_str(note).unwrap_or_default();
+        let to = note["shown"].as_str().unwrap_or("another place");
+        Self::Moved { to: to.to_owned() }
+    }
+
     pub(crate) fn unsafe_task_id(id: &TaskId) -> Self {
         let shown = crate::shown(id.as_str(), 64);
         Self::BadRequest(format!(
@@ -215,6 +249,12 @@ impl Error {
             Self::File(error) => error.hint(),
             Self::Store(error) => error.hint(),
             Self::Server(error) => error.hint(),
+            Self::Moved { .. } => Some(
+                "nothing was changed; run the command again, or point `kanban.database` there if the \
+                 board was moved from another machine"
+                    .to_owned(),
+            ),
+            Self::Move(error) => Some(error.hint()),
             Self::Damaged { copy, .. } | Self::NotADatabase { copy, .. } => Some(match copy {
                 Some(copy) => format!(
                     "the file is untouched and a copy is kept as {}; replace it with a backup",
@@ -273,7 +313,10 @@ impl Error {
                 "a name has no slashes or control characters and does not begin with '-' or '.'"
                     .to_owned(),
             ),
+            Self::Transfer(error) => Some(error.hint()),
+            Self::Repository(error) => error.hint(),
             Self::Review(error) => error.hint(),
+            Self::Host(error) => Some(error.hint()),
             Self::UnknownReviewComment { id, .. } => Some(format!(
                 "`hermes kanban review list {id}` shows the comments"
             )),
@@ -303,6 +346,9 @@ impl Error {
                 | Self::RelativePath { .. }
                 | Self::BranchWithoutWorktree
         ) || matches!(self, Self::Review(error) if error.is_usage())
+            || matches!(self, Self::Host(error) if error.is_usage())
+            || matches!(self, Self::Move(error) if error.is_usage())
+            || matches!(self, Self::Repository(error) if error.is_usage())
     }
 
     /// Whether the disk is full, or what the user may use of it.
@@ -318,9 +364,15 @@ impl Error {
     pub fn is_missing_part(&self) -> bool {
         match self {
             Self::Review(error) => error.is_missing_part(),
+            Self::Repository(error) => error.is_missing_part(),
             Self::Server(error) => error.is_outside(),
             _ => false,
         }
+    }
+
+    /// Whether the answer of a server is missing, so that nobody knows whether it has done it.
+    pub fn is_answer_lost(&self) -> bool {
+        matches!(self, Self::Server(error) if error.is_lost())
     }
 
     /// Whether the file is at fault, not the request.

@@ -10,11 +10,11 @@ use hermes_config::settings::Problem;
 use hermes_config::{Config, Environment, vars};
 use serde_json::Value;
 
-use crate::BoardOptions;
 use crate::diagnostics::{Thresholds, TriageModels};
 use crate::dispatch::LogRotation;
-use crate::model::Assignee;
+use crate::model::{Assignee, parse_host_name, parse_label};
 use crate::plan::{CapScope, Limits, automatic_in_progress};
+use crate::{BoardOptions, HostSettings};
 
 /// Seconds between two ticks.
 const INTERVAL: f64 = 60.0;
@@ -50,6 +50,8 @@ pub struct KanbanSettings {
     pub workspace_roots: Vec<String>,
     /// How many cards in triage a dispatcher splits by itself per interval; `None` for none.
     pub auto_decompose: Option<usize>,
+    /// What is configured about this host.
+    pub host: HostSettings,
     /// A sentence for each invalid value.
     pub complaints: Vec<String>,
 }
@@ -105,6 +107,10 @@ impl KanbanSettings {
                     _ => reader.cap("kanban.max_in_progress"),
                 },
                 max_in_progress_per_profile: reader.cap("kanban.max_in_progress_per_profile"),
+                max_in_progress_per_host: match config.text("kanban.max_in_progress_per_host") {
+                    "auto" => Some(automatic_in_progress(memory_bytes)),
+                    _ => reader.cap("kanban.max_in_progress_per_host"),
+                },
                 cap_scope: match config.text("kanban.cap_scope") {
                     "home" => CapScope::Home,
                     _ => CapScope::Board,
@@ -128,6 +134,7 @@ impl KanbanSettings {
             thresholds: reader.thresholds(failure_limit),
             auto_decompose: reader.auto_decompose(),
             workspace_roots: reader.workspace_roots(),
+            host: reader.host(),
             complaints: reader.complaints,
         }
     }
@@ -255,6 +262,45 @@ impl Reader<'_> {
         listed.map(text).collect()
     }
 
+    fn host(&mut self) -> HostSettings {
+        let key = "kanban.host_name";
+        let given = self.config.text(key).trim();
+        let name = parse_host_name(given).ok();
+        if name.is_none() && !given.is_empty() {
+            let shown = format!("'{}'", crate::shown(given, 40));
+            self.complain(key, shown, "so the name of the machine is used");
+        }
+        let mut labels: Vec<String> = Vec::new();
+        for text in self.label_texts() {
+            match parse_label(&text) {
+                Ok(label) if labels.contains(&label) => {}
+                Ok(label) => labels.push(label),
+                Err(_) => {
+                    let shown = format!("'{}'", crate::shown(&text, 40));
+                    self.complain("kanban.host_labels", shown, "so it is left out");
+                }
+            }
+        }
+        HostSettings { name, labels }
+    }
+
+    /// The labels as they were given: a list, or one text with commas.
+    fn label_texts(&self) -> Vec<String> {
+        let text = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let split = |text: String| {
+            let parts = text.split(',').map(|part| part.trim().to_owned());
+            parts.filter(|part| !part.is_empty()).collect::<Vec<_>>()
+        };
+        match self.config.get("kanban.host_labels") {
+            Some(Value::Array(items)) => items.iter().flat_map(|item| split(text(item))).collect(),
+            Some(Value::String(words)) => split(words.clone()),
+            _ => Vec::new(),
+        }
+    }
+
     fn interval(&mut self) -> Duration {
         let key = "kanban.dispatch_interval_seconds";
         let seconds = match self.config.number(key) {
@@ -364,6 +410,31 @@ mod tests {
         assert_eq!(usual.worker_log, LogRotation::default());
         assert_eq!(usual.check_timeout, Duration::from_mins(10));
         assert_eq!(usual.thresholds.failure_threshold, 2);
+    }
+
+    #[test]
+    fn hosts_are_named_and_labelled_and_nonsense_is_left_out() {
+        let listed = settings(
+            "kanban: {host_name: gpu1, host_labels: [gpu, ssd, gpu]}",
+            &[],
+        );
+        assert_eq!(listed.host.name.as_deref(), Some("gpu1"));
+        assert_eq!(listed.host.labels, ["gpu", "ssd"]);
+        assert!(listed.complaints.is_empty(), "{:?}", listed.complaints);
+        let text = settings("kanban: {host_labels: 'gpu, zone:eu'}", &[]);
+        assert_eq!(text.host.labels, ["gpu", "zone:eu"]);
+        let bad = settings("kanban: {host_name: 'a b', host_labels: ['x y', ok]}", &[]);
+        assert_eq!(
+            (bad.host.name, bad.host.labels),
+            (None, vec!["ok".to_owned()])
+        );
+        assert_eq!(
+            bad.complaints,
+            [
+                "kanban.host_name: 'a b' is invalid, so the name of the machine is used",
+                "kanban.host_labels: 'x y' is invalid, so it is left out",
+            ]
+        );
     }
 
     #[test]

@@ -77,7 +77,8 @@ impl DispatchLoop {
         let home = hermes_runtime::board_home(context);
         let settings = dispatch_settings(context, &flags);
         let workers = worker_setup(context, &home, &settings);
-        let dispatcher = Dispatcher::new(home, settings.limits.clone(), workers);
+        let dispatcher =
+            Dispatcher::new(home, settings.limits.clone(), workers).on_host(settings.host.clone());
         let mut boards = BoardLoop::new(dispatcher, settings.board_options(&context.env));
         boards.only = only;
         Ok(Self {
@@ -110,6 +111,7 @@ impl DispatchLoop {
                 first_readable(steering.wakes, Some(rest))?;
             }
             if (steering.is_over)() {
+                self.boards.leave();
                 return Ok(self.boards.dispatcher.reap());
             }
         }
@@ -145,6 +147,8 @@ impl DispatchLoop {
         boards.dispatcher.workers = worker_setup(context, &boards.dispatcher.home, &settings);
         boards.dispatcher.workers.after_loss = self.orphans.after_loss();
         boards.dispatcher.limits = settings.limits.clone();
+        boards.dispatcher.host_settings = settings.host.clone();
+        boards.dispatcher.interval = self.interval.unwrap_or(settings.dispatch_interval);
         boards.options = settings.board_options(&context.env);
         let round = boards.tick_all(begun);
         let mut pause = self.interval.unwrap_or(settings.dispatch_interval);

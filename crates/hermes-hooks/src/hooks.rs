@@ -225,7 +225,7 @@ fn unanswered(listener: &dyn HookListener, event: HookEvent, problem: &str) -> H
     let name = listener.name();
     let event_name = event.name();
     tracing::warn!("the plugin {name} did not answer to {event_name}: {problem}");
-    if listener.fails_closed() && event.can_block() {
+    if listener.profile().fails_closed && event.can_block() {
         return HookReply::block(&format!(
             "the plugin {name} must agree to it, but {problem}"
         ));

@@ -27,7 +27,7 @@ pub use directory::hooks_of_directories;
 pub use event::HookEvent;
 pub use hooks::{Hooks, Occasion, gateway_payload};
 pub use host::HookHost;
-pub use listener::{ExecListener, HookListener};
+pub use listener::{ExecListener, HookListener, ListenerCommand, ListenerProfile};
 pub use reply::HookReply;
 pub use run::{HookEnd, HookRun, run_hook};
 pub use spec::{Configured, HookSpec, OnError, configured};

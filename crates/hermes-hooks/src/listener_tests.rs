@@ -35,13 +35,15 @@ fn hooks(directory: &Path, script: &str, fails_closed: bool) -> Hooks {
     let file = directory.join("hook.sh");
     hermes_fs::write_atomic_exact(&file, format!("#!/bin/sh\n{script}").as_bytes(), 0o700).unwrap();
     let listener = ExecListener {
-        name: "checker".to_owned(),
-        events: vec![HookEvent::PreToolCall, HookEvent::PostToolCall],
-        command: vec!["./hook.sh".to_owned(), "a b".to_owned()],
+        profile: ListenerProfile {
+            name: "checker".to_owned(),
+            events: vec![HookEvent::PreToolCall, HookEvent::PostToolCall],
+            timeout: Duration::from_millis(500),
+            fails_closed,
+        },
+        command: Arc::new(vec!["./hook.sh".to_owned(), "a b".to_owned()]),
         directory: directory.to_owned(),
         env_passthrough: vec!["CHECKER_KEY".to_owned()],
-        timeout: Duration::from_millis(500),
-        fails_closed,
         host: Arc::new(Here),
     };
     let spill = OutputSpill::resolve(None, directory, directory);

@@ -177,21 +177,34 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::listener::ListenerProfile;
     use crate::reply::HookReply;
 
     /// Tells what it hears, and waits for a sign after each event.
     struct Slow {
+        profile: ListenerProfile,
         heard: Mutex<Sender<String>>,
         go_on: Mutex<Receiver<()>>,
     }
 
-    impl HookListener for Slow {
-        fn name(&self) -> &'static str {
-            "slow"
+    impl Slow {
+        fn new(heard: Sender<String>, go_on: Receiver<()>) -> Self {
+            Self {
+                profile: ListenerProfile {
+                    name: "slow".to_owned(),
+                    events: vec![HookEvent::PostToolCall],
+                    timeout: Duration::from_secs(1),
+                    fails_closed: true,
+                },
+                heard: Mutex::new(heard),
+                go_on: Mutex::new(go_on),
+            }
         }
+    }
 
-        fn hears(&self, _: HookEvent) -> bool {
-            true
+    impl HookListener for Slow {
+        fn profile(&self) -> &ListenerProfile {
+            &self.profile
         }
 
         fn ask(
@@ -205,20 +218,13 @@ mod tests {
             let _sign = self.go_on.lock().unwrap().recv();
             Err("it failed".to_owned())
         }
-
-        fn fails_closed(&self) -> bool {
-            true
-        }
     }
 
     #[test]
     fn a_full_queue_loses_the_oldest_events_and_counts_them() {
         let (heard, hears) = channel();
         let (go_on, goes_on) = channel();
-        let slow = Slow {
-            heard: Mutex::new(heard),
-            go_on: Mutex::new(goes_on),
-        };
+        let slow = Slow::new(heard, goes_on);
         let queue = ObserverQueue::new(Arc::new(slow));
         queue.push(HookEvent::PostToolCall, Arc::from("first"));
         assert_eq!(hears.recv().unwrap(), "first");
@@ -244,10 +250,7 @@ mod tests {
     fn large_events_are_bounded_by_their_bytes() {
         let (heard, hears) = channel();
         let (go_on, goes_on) = channel();
-        let slow = Slow {
-            heard: Mutex::new(heard),
-            go_on: Mutex::new(goes_on),
-        };
+        let slow = Slow::new(heard, goes_on);
         let queue = ObserverQueue::new(Arc::new(slow));
         queue.push(HookEvent::PostToolCall, Arc::from("first"));
         assert_eq!(hears.recv().unwrap(), "first");

@@ -12,7 +12,7 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, Url};
 
 use crate::blocklist::Blocklist;
-use crate::{HttpSettings, Scheme, root_cause};
+use crate::{BodyError, HttpSettings, Scheme, read_body, root_cause};
 
 /// Limit for all redirects and the whole file together.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -184,7 +184,7 @@ impl Downloads {
 /// none.
 type Resolver<'r> = dyn Fn(&Url) -> Result<Vec<SocketAddr>, String> + 'r;
 
-async fn read(mut response: Response, url: &Url, most: u64) -> Result<Downloaded, String> {
+async fn read(response: Response, url: &Url, most: u64) -> Result<Downloaded, String> {
     let too_large = || format!("The file has more than {} MiB.", most / (1024 * 1024));
     if response
         .content_length()
@@ -197,13 +197,11 @@ async fn read(mut response: Response, url: &Url, most: u64) -> Result<Downloaded
     let content_type = content_type
         .and_then(|value| value.split(';').next())
         .map(|value| value.trim().to_owned());
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(reason)? {
-        if (bytes.len() + chunk.len()) as u64 > most {
-            return Err(too_large());
-        }
-        bytes.extend_from_slice(&chunk);
-    }
+    let bytes = read_body(response, usize::try_from(most).unwrap_or(usize::MAX)).await;
+    let bytes = bytes.map_err(|error| match error {
+        BodyError::TooLong => too_large(),
+        BodyError::Broken(why) => format!("The download failed: {why}."),
+    })?;
     let name = url.path_segments().and_then(|mut parts| parts.next_back());
     Ok(Downloaded {
         bytes,

@@ -4,10 +4,12 @@
 //! errors: they may hold a key.
 
 mod blocklist;
+mod body;
 mod download;
 mod malware;
 mod settings;
 
+pub use body::{BodyError, read_body};
 pub use download::{Downloaded, Downloads, Reachable};
 pub use malware::{MalwareList, PublicPackage, Registry};
 pub use settings::{HttpSettings, Scheme};

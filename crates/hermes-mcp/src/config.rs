@@ -61,7 +61,8 @@ pub enum Transport {
 pub struct StdioConfig {
     /// Empty for the program of an add-on.
     pub command: String,
-    /// An installed package of npm that is the server, as `npm:<name>`.
+    /// An installed package of npm that is the server, as `npm:<name>`; or the packages of a plugin, whose
+    /// interpreter is the program then.
     pub addon: Option<String>,
     pub args: Vec<String>,
     /// What it gets beside the variables that every server gets.

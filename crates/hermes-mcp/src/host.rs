@@ -4,7 +4,7 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_addons::{AddonError, NodeLaunch};
+use hermes_addons::{AddonError, Launch};
 use hermes_http::{HttpSettings, MalwareList};
 use hermes_proc::EnvPlan;
 use hermes_secret::Redactor;
@@ -26,7 +26,7 @@ pub trait ServerHost: Send + Sync {
     fn environment(&self, variables: &[(String, String)], mark: &str) -> EnvPlan;
 
     /// The program of an add-on that is a server.
-    fn addon(&self, name: &str) -> Result<NodeLaunch, AddonError>;
+    fn addon(&self, name: &str) -> Result<Launch, AddonError>;
 
     /// Has whatever carries `mark` ended when this process is killed, for as long as the answer lives.
     fn guard_processes(&self, mark: &str) -> Option<Box<dyn Any + Send + Sync>>;

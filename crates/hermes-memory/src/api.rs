@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hermes_http::{HttpSettings, Scheme};
+use hermes_http::{BodyError, HttpSettings, Scheme};
 use hermes_proc::{Wake, wait_for_any};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response, Url};
+use reqwest::{Client, Method, Url};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -158,7 +158,11 @@ async fn answered(request: reqwest::RequestBuilder) -> Result<Value, Failure> {
     let response = request.send().await;
     let response = response.map_err(|error| Failure::new(hermes_http::root_cause(error)))?;
     let status = response.status();
-    let bytes = bounded(response).await?;
+    let bytes = hermes_http::read_body(response, MOST_ANSWER).await;
+    let bytes = bytes.map_err(|error| match error {
+        BodyError::TooLong => Failure::new("its answer has more than 4 MiB"),
+        BodyError::Broken(why) => Failure::new(why),
+    })?;
     if !status.is_success() {
         return Err(refused(status.as_u16(), &bytes));
     }
@@ -166,20 +170,6 @@ async fn answered(request: reqwest::RequestBuilder) -> Result<Value, Failure> {
         return Ok(Value::Null);
     }
     serde_json::from_slice(&bytes).map_err(|_| Failure::new("its answer is not JSON"))
-}
-
-async fn bounded(mut response: Response) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if bytes.len() + chunk.len() <= MOST_ANSWER => {
-                bytes.extend_from_slice(&chunk);
-            }
-            Ok(Some(_)) => return Err(Failure::new("its answer has more than 4 MiB")),
-            Ok(None) => return Ok(bytes),
-            Err(error) => return Err(Failure::new(hermes_http::root_cause(error))),
-        }
-    }
 }
 
 /// What the service says of a request that it refuses.

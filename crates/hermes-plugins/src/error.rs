@@ -29,7 +29,7 @@ impl Error {
     }
 
     /// A refusal with what to do.
-    pub(crate) fn refused_with(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn refused_with(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused {
             message: message.into(),
             hint: Some(hint.into()),

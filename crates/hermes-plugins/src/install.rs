@@ -62,12 +62,19 @@ impl PluginStore {
         }
     }
 
-    /// Installs a plugin for somebody in the directory `base`. One of the same name is replaced only
-    /// with `force`.
-    pub fn install(&self, identifier: &str, base: &Path, force: bool) -> Result<Installed> {
+    /// Installs a plugin for somebody in the directory `base`, if `accept` finds nothing wrong with its
+    /// manifest. One of the same name is replaced only with `force`.
+    pub fn install(
+        &self,
+        identifier: &str,
+        base: &Path,
+        force: bool,
+        accept: &dyn Fn(&Manifest) -> Result<()>,
+    ) -> Result<Installed> {
         let origin = Origin::parse(identifier, base, &self.user_home)?;
         self.prepare()?;
         let fetched = fetch(&origin, &self.state, &self.git)?;
+        accept(&fetched.manifest)?;
         let name = fetched.manifest.name.clone();
         let lock = self.lock()?;
         let known = self.installed();
@@ -97,8 +104,9 @@ impl PluginStore {
         })
     }
 
-    /// Fetches a plugin again from where it came from. `key` is that of one of the home's plugins.
-    pub fn update(&self, key: &str) -> Result<Updated> {
+    /// Fetches a plugin again from where it came from, if `accept` finds nothing wrong with its manifest.
+    /// `key` is that of one of the home's plugins.
+    pub fn update(&self, key: &str, accept: &dyn Fn(&Manifest) -> Result<()>) -> Result<Updated> {
         let plugin = self.own(key)?;
         let records = self.records();
         let record = records.plugins.get(&plugin.key);
@@ -117,6 +125,7 @@ impl PluginStore {
         {
             return Ok(Updated::Current { commit });
         }
+        accept(&fetched.manifest)?;
         let is_flat = !plugin.key.contains('/');
         if is_flat && fetched.manifest.name != plugin.key {
             return Err(Error::refused(format!(

@@ -4,6 +4,15 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
+/// Nothing is wrong with a manifest.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the store asks for a verdict that can be a refusal"
+)]
+fn any(_: &Manifest) -> Result<()> {
+    Ok(())
+}
+
 struct World {
     directory: tempfile::TempDir,
 }
@@ -54,7 +63,8 @@ impl World {
     }
 
     fn install(&self, identifier: &str, force: bool) -> Result<Installed> {
-        self.store().install(identifier, &self.path(""), force)
+        self.store()
+            .install(identifier, &self.path(""), force, &any)
     }
 
     /// What is below `plugins`, and what is left in the directory of the state.
@@ -81,11 +91,11 @@ fn an_update_keeps_the_earlier_copy_for_a_rollback() {
     assert!(!installed.replaced);
     let store = world.store();
     assert!(matches!(
-        store.update("notes").unwrap(),
+        store.update("notes", &any).unwrap(),
         Updated::Current { commit } if commit == first
     ));
     let second = world.commit("2");
-    let Updated::Changed { from, to, version } = store.update("notes").unwrap() else {
+    let Updated::Changed { from, to, version } = store.update("notes", &any).unwrap() else {
         panic!("there is a newer commit");
     };
     assert_eq!(
@@ -192,7 +202,7 @@ fn a_subdirectory_of_a_repository_can_be_a_plugin() {
     }
     assert_eq!(world.names("home/plugins"), ["deep"]);
     assert!(matches!(
-        world.store().update("deep").unwrap(),
+        world.store().update("deep", &any).unwrap(),
         Updated::Current { .. }
     ));
 }
@@ -206,16 +216,16 @@ fn a_clone_without_a_record_is_updated_from_its_origin() {
     let from = world.path("repo").display().to_string();
     git(&plugins, &["clone", "--quiet", &from, "notes"]);
     assert!(matches!(
-        world.store().update("notes").unwrap(),
+        world.store().update("notes", &any).unwrap(),
         Updated::Current { .. }
     ));
     world.commit("2");
-    world.store().update("notes").unwrap();
+    world.store().update("notes", &any).unwrap();
     assert_eq!(world.version(), "2");
     world.put("home/plugins/byhand/plugin.yaml", "");
-    let error = world.store().update("byhand").unwrap_err();
+    let error = world.store().update("byhand", &any).unwrap_err();
     assert!(error.to_string().contains("not known where"), "{error}");
-    let error = world.store().update("../../repo").unwrap_err();
+    let error = world.store().update("../../repo", &any).unwrap_err();
     assert!(error.to_string().contains("No plugin"), "{error}");
 }
 
@@ -228,4 +238,20 @@ fn an_unreachable_repository_is_an_error_outside() {
     assert!(error.is_outside(), "{error}");
     assert!(error.to_string().contains("cannot be fetched"));
     assert!(world.names("home/.plugins").is_empty());
+}
+
+#[test]
+fn a_manifest_that_is_not_accepted_changes_nothing() {
+    let world = World::new();
+    world.commit("1");
+    let refuse = |_: &Manifest| -> Result<()> { Err(Error::refused("not this one")) };
+    let store = world.store();
+    let refused = store.install("./repo", &world.path(""), false, &refuse);
+    assert_eq!(refused.unwrap_err().to_string(), "not this one");
+    assert_eq!(world.names("home/plugins"), Vec::<String>::new());
+    world.install("./repo", false).unwrap();
+    world.commit("2");
+    let refused = store.update("notes", &refuse);
+    assert_eq!(refused.unwrap_err().to_string(), "not this one");
+    assert_eq!(store.own("notes").unwrap().manifest.unwrap().version, "1");
 }

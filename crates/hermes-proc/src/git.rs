@@ -31,6 +31,8 @@ const REDIRECTIONS: [&str; 8] = [
 /// other end. All others have none: a repository may say that its objects are elsewhere, and by which
 /// program they are had.
 const PROTOCOLS: &str = "file:git:http:https:ssh";
+/// The commands that are given the other end.
+const WITH_OTHER_END: [&str; 4] = ["clone", "fetch", "ls-remote", "push"];
 const NO_PROTOCOL: &str = "none";
 /// Settings that keep programs which a repository names from being run. A format of its own could ask
 /// for the signature of every commit, and some ways to show a submodule are another git inside of it.
@@ -64,7 +66,7 @@ const STORE_SETTINGS: [&str; 5] = [
 /// Variables that name programs.
 const PROGRAMS: [&str; 3] = ["GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS"];
 /// Commands that never look at the content of a file, so that no filter can be run for one.
-const WITHOUT_CONTENT: [&str; 14] = [
+const WITHOUT_CONTENT: [&str; 15] = [
     "branch",
     "cat-file",
     "clone",
@@ -72,6 +74,7 @@ const WITHOUT_CONTENT: [&str; 14] = [
     "config",
     "for-each-ref",
     "init",
+    "ls-remote",
     "merge-base",
     "remote",
     "rev-list",
@@ -362,7 +365,7 @@ impl Git {
                 settings.extend(self.off(directory, MERGE_DRIVERS, |_| "false")?);
             }
         }
-        if command == "push" {
+        if command == "push" || command == "fetch" {
             // Objects that are missing could be had through them, by a git that does not know how to
             // do without.
             settings.extend(self.off(directory, UPLOADERS, |_| "git-upload-pack")?);
@@ -469,8 +472,8 @@ impl Git {
         input: &[u8],
         limits: GitLimits,
     ) -> Result<Captured, GitError> {
-        let has_other_end = |command: &OsString| command == "clone" || command == "push";
-        let has_other_end = args.first().is_some_and(has_other_end);
+        let command = args.first().and_then(|command| command.to_str());
+        let has_other_end = command.is_some_and(|command| WITH_OTHER_END.contains(&command));
         let settings = settings.iter().flat_map(|setting| ["-c", setting]);
         let words = settings.map(OsString::from).chain(args);
         let mut env = self.env.clone();

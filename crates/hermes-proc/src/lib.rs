@@ -37,6 +37,7 @@ pub mod stages;
 mod streamed;
 mod tailed;
 mod tcp_peer;
+mod tcp_socket;
 mod terminal_signals;
 mod tree;
 mod wake;

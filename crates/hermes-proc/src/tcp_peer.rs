@@ -8,16 +8,15 @@
 //! runs that could have it.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::agent_shell;
 use crate::identity::ancestors_of;
 use crate::linux::{self, pids};
+use crate::tcp_socket::Socket;
 
-/// Tables of a machine with very many connections.
-const TABLE_LIMIT: u64 = 64 << 20;
 /// Programs that are looked at first, since they had a connection before.
 const MOST_RECENT: usize = 8;
 
@@ -39,7 +38,7 @@ pub enum TcpPeer {
 /// processes of this machine, which takes milliseconds.
 pub fn tcp_peer(ours: SocketAddr, theirs: SocketAddr) -> TcpPeer {
     let unknown = |reason: &str| TcpPeer::Unknown(reason.to_owned());
-    let Some(socket) = socket_of(theirs, ours) else {
+    let Some(socket) = Socket::with_ends(theirs, ours) else {
         return unknown("the connection is not in this machine's table");
     };
     if socket.inode == 0 {
@@ -96,84 +95,6 @@ fn unseen(socket: &Socket, closed: &[u32]) -> TcpPeer {
             "it cannot be seen who asks, and it may be process {pid}, which runs in a container"
         )),
         None => TcpPeer::NotAnAgent,
-    }
-}
-
-/// A socket as the kernel lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Socket {
-    inode: u64,
-    user: u32,
-    /// The ends of its connection.
-    ends: (SocketAddr, SocketAddr),
-}
-
-impl Socket {
-    /// Whether a process has the network of this socket: its table has the row.
-    fn is_in_network_of(&self, pid: u32) -> bool {
-        // Who has gone asks nothing; who cannot be asked may have it.
-        match table_of(&format!("/proc/{pid}/net"), self.ends) {
-            Ok(found) => found.is_some_and(|found| found.inode == self.inode),
-            Err(error) => error != ErrorKind::NotFound,
-        }
-    }
-}
-
-fn socket_of(local: SocketAddr, remote: SocketAddr) -> Option<Socket> {
-    table_of("/proc/self/net", (local, remote)).ok().flatten()
-}
-
-/// The socket with these ends in the tables of a network.
-fn table_of(directory: &str, ends: (SocketAddr, SocketAddr)) -> Result<Option<Socket>, ErrorKind> {
-    let mut failed = None;
-    for name in ["tcp", "tcp6"] {
-        let path = PathBuf::from(directory).join(name);
-        match hermes_fs::read_capped(&path, TABLE_LIMIT) {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                if let Some(found) = text.lines().find_map(|line| row(line, ends)) {
-                    return Ok(Some(found));
-                }
-            }
-            // A kernel without IPv6 has one table.
-            Err(error) => failed = failed.or(error.io_kind().filter(|_| name == "tcp")),
-        }
-    }
-    failed.map_or(Ok(None), Err)
-}
-
-/// A row of a table, if it is about a connection with these ends.
-fn row(line: &str, ends: (SocketAddr, SocketAddr)) -> Option<Socket> {
-    let mut fields = line.split_ascii_whitespace().skip(1);
-    let is_end = |field: Option<&str>, end: SocketAddr| {
-        let (address, port) = field?.split_once(':')?;
-        (u16::from_str_radix(port, 16) == Ok(end.port())
-            && address_of(address)? == end.ip().to_canonical())
-        .then_some(())
-    };
-    is_end(fields.next(), ends.0)?;
-    is_end(fields.next(), ends.1)?;
-    let user = fields.nth(4)?.parse().ok()?;
-    let inode = fields.nth(1)?.parse().ok()?;
-    Some(Socket { inode, user, ends })
-}
-
-/// An address as the kernel writes it: words of four bytes, each in the order of this machine.
-fn address_of(text: &str) -> Option<IpAddr> {
-    let word = |at: usize| {
-        let digits = text.get(at * 8..at * 8 + 8)?;
-        Some(u32::from_str_radix(digits, 16).ok()?.to_ne_bytes())
-    };
-    match text.len() {
-        8 => Some(Ipv4Addr::from(word(0)?).into()),
-        32 => {
-            let mut bytes = [0; 16];
-            for (at, part) in bytes.chunks_exact_mut(4).enumerate() {
-                part.copy_from_slice(&word(at)?);
-            }
-            Some(IpAddr::from(Ipv6Addr::from(bytes)).to_canonical())
-        }
-        _ => None,
     }
 }
 
@@ -273,7 +194,7 @@ mod tests {
             let (server, client) = connected(address);
             let (ours, theirs) = ends(&server);
             assert_eq!(tcp_peer(ours, theirs), TcpPeer::NotAnAgent);
-            let socket = socket_of(theirs, ours).unwrap();
+            let socket = Socket::with_ends(theirs, ours).unwrap();
             assert_eq!(socket.user, rustix::process::geteuid().as_raw());
             assert!(socket.is_in_network_of(std::process::id()));
             drop(client);
@@ -285,26 +206,6 @@ mod tests {
                 "{reason}"
             );
         }
-    }
-
-    #[test]
-    fn rows_are_known_by_both_ends() {
-        let line = "   5: 0100007F:9C40 0100007F:238F 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 20 4 30 10 -1";
-        let ends = |local: &str, remote: &str| (local.parse().unwrap(), remote.parse().unwrap());
-        let meant = ends("127.0.0.1:40000", "127.0.0.1:9103");
-        let found = row(line, meant).unwrap();
-        assert_eq!((found.inode, found.user), (4711, 1000));
-        for other in [
-            ends("127.0.0.1:9103", "127.0.0.1:40000"),
-            ends("127.0.0.2:40000", "127.0.0.1:9103"),
-            ends("127.0.0.1:40001", "127.0.0.1:9103"),
-        ] {
-            assert_eq!(row(line, other), None);
-        }
-        // One that speaks IPv6 and means the same machine.
-        let mapped = line.replace("0100007F", "0000000000000000FFFF00000100007F");
-        assert_eq!(row(&mapped, meant).unwrap().inode, 4711);
-        assert_eq!(row("  sl  local_address rem_address   st", meant), None);
     }
 
     #[test]

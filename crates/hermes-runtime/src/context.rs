@@ -3,12 +3,13 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hermes_addons::Workers;
 use hermes_config::dotenv::DotEnv;
 use hermes_config::settings::ProblemReporter;
 use hermes_config::{Config, Environment, Sources, vars};
+use hermes_fs::Version;
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
 use hermes_proc::agent_shell::{self, Caller};
 use hermes_proc::env::is_managed_secret;
@@ -58,6 +59,7 @@ pub struct Context {
     /// Set once commands could be confined under these settings. Shared by all copies.
     confines: Arc<OnceLock<()>>,
     environments: Arc<ChildEnvironments>,
+    redactor: Arc<KnownRedactor>,
     /// The MCP servers of this process, shared by all copies.
     mcp: Arc<McpShared>,
     /// The processes of add-ons, shared by all copies.
@@ -70,6 +72,15 @@ struct ChildEnvironments {
     of_program: OnceLock<Arc<LiveEnvironment>>,
     of_agent: OnceLock<Arc<LiveEnvironment>>,
 }
+
+/// What masks the secrets of a profile, for all copies of its context, as long as the files with keys
+/// are as they were: conversations begin often, and keys change seldom.
+#[derive(Debug, Default)]
+struct KnownRedactor(Mutex<Option<(KeyFiles, Redactor)>>);
+
+/// The files with keys beside those that the settings are read from: the stored keys of this home, and
+/// what is inherited from the default one.
+type KeyFiles = [Version; 3];
 
 impl Context {
     /// The context of a selected profile. Reads nothing.
@@ -89,6 +100,7 @@ impl Context {
             reporter: None,
             confines: Arc::default(),
             environments: Arc::default(),
+            redactor: Arc::default(),
             mcp: Arc::default(),
             addon_workers: Arc::default(),
         }
@@ -139,6 +151,7 @@ impl Context {
             env,
             config: OnceLock::new(),
             environments: Arc::default(),
+            redactor: Arc::default(),
             ..self.clone()
         }
     }
@@ -254,6 +267,37 @@ impl Context {
         if !config.flag("security.redact_secrets") {
             return Redactor::disabled();
         }
+        // Copies may have read their settings at different times; those of now are the same for all.
+        let files = self.key_files().filter(|_| config.is_current());
+        let mut known = self
+            .redactor
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let (Some(files), Some((of_files, redactor))) = (&files, &*known)
+            && files == of_files
+        {
+            return redactor.clone();
+        }
+        let redactor = self.redactor_of_now();
+        *known = files.map(|files| (files, redactor.clone()));
+        redactor
+    }
+
+    /// The files with keys as they are; `None` if one has just been written to.
+    fn key_files(&self) -> Option<KeyFiles> {
+        let config = self.config();
+        let inherited = config.sources().default_home();
+        let default = inherited.unwrap_or_else(|| self.location.home.clone());
+        Some([
+            hermes_fs::version(&self.location.home.join("auth.json"))?,
+            hermes_fs::version(&default.join("auth.json"))?,
+            hermes_fs::version(&default.join(".env"))?,
+        ])
+    }
+
+    fn redactor_of_now(&self) -> Redactor {
+        let config = self.config();
         let dotenv = config.dotenv();
         let names = dotenv.names().map(str::to_owned);
         let known = hermes_config::dotenv::known_names().filter(|name| name.secret);
@@ -270,7 +314,8 @@ impl Context {
             let is_secret = name.to_str().is_some_and(is_managed_secret);
             is_secret.then(|| value.to_str()).flatten()
         });
-        Redactor::new(values.chain(in_file.chain(exported).map(str::to_owned)))
+        // Copies share what is compiled before they are made.
+        Redactor::new(values.chain(in_file.chain(exported).map(str::to_owned))).compiled()
     }
 
     /// Secrets of the default profile that this profile may use.
@@ -298,4 +343,70 @@ fn stored_keys(home: &Path) -> Vec<String> {
     entries
         .filter_map(|entry| Some(entry.secret()?.expose().to_owned()))
         .collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests change files directly")]
+mod tests {
+    use hermes_home::select;
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn context(home: &Path) -> Context {
+        let env = Environment::from_pairs::<&str, &str>([]).with(&vars::HERMES_HOME, home);
+        let system = SystemFacts::of_process();
+        let selection = select(&[], &env, &system).unwrap();
+        Context::new(&env, system, &selection, Program::named("hermes"))
+    }
+
+    /// Waits until what was written can be told from what is written later.
+    fn settle(context: &Context) {
+        while context.key_files().is_none() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_key_that_was_stored_meanwhile_is_masked_by_all_copies() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(
+            home.path().join(".env"),
+            "OPENAI_API_KEY=first-long-value\n",
+        )
+        .unwrap();
+        let context = context(home.path());
+        let text = "first-long-value, later-long-value";
+        let masked = |context: &Context| context.redactor().redact(text).into_owned();
+        settle(&context);
+        let copy = context.clone();
+        for one in [&context, &copy, &context] {
+            assert_eq!(masked(one), "***, later-long-value");
+        }
+        assert!(context.redactor.0.lock().unwrap().is_some());
+        let stored = r#"{"credential_pool":
+            {"xai": [{"id": "1", "access_token": "later-long-value"}]}}"#;
+        std::fs::write(home.path().join("auth.json"), stored).unwrap();
+        assert_eq!(masked(&copy), "***, ***");
+        settle(&context);
+        assert_eq!([masked(&context), masked(&copy)], ["***, ***", "***, ***"]);
+        std::fs::remove_file(home.path().join("auth.json")).unwrap();
+        assert_eq!(masked(&copy), "***, later-long-value");
+    }
+
+    #[test]
+    fn settings_that_have_changed_since_they_were_read_are_no_measure_for_other_copies() {
+        let home = tempfile::tempdir().unwrap();
+        let dotenv = home.path().join(".env");
+        std::fs::write(&dotenv, "OPENAI_API_KEY=first-long-value\n").unwrap();
+        let early = context(home.path());
+        let late = early.clone();
+        settle(&early);
+        assert_eq!(early.redactor().redact("first-long-value"), "***");
+        std::fs::write(&dotenv, "OPENAI_API_KEY=later-value-of-it\n").unwrap();
+        settle(&early);
+        // This one goes by what it has read, and that one has read nothing yet.
+        assert_eq!(early.redactor().redact("first-long-value"), "***");
+        assert_eq!(late.redactor().redact("later-value-of-it"), "***");
+    }
 }

@@ -11,8 +11,11 @@ pub(crate) fn python_remark(path: Option<&OsStr>) -> Option<String> {
         return Some("Python: `python3` is not installed.".to_owned());
     };
     let python = Installation::of(&found)?;
+    if python.has_pip && !python.is_managed {
+        return None;
+    }
     let has_uv = find("uv").is_some();
-    if python.has_pip && (!python.is_managed || has_uv) {
+    if python.has_pip && has_uv {
         return None;
     }
     let mut remarks = vec![format!("`python3` is {}", python.version)];

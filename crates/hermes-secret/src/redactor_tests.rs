@@ -487,3 +487,57 @@ fn templates_are_left_alone_whatever_the_sink() {
         }
     }
 }
+
+/// Whether a part of a text has a place that hints at a secret.
+fn is_touched(places: &[std::ops::Range<usize>], part: &std::ops::Range<usize>) -> bool {
+    places
+        .iter()
+        .any(|place| place.start < part.end && part.start < place.end)
+}
+
+#[test]
+fn every_secret_leaves_a_trace_wherever_it_stands() {
+    let redactor = Redactor::new(["known-value-1", "value-1-and-more"]);
+    let known = [
+        "known-value-1",
+        "value-1-and-more",
+        "known-value-1-and-more",
+    ];
+    for secret in known.iter().chain(VENDOR_TOKENS) {
+        for filling in ["", &"x \"".repeat(50_000)] {
+            for (before, after) in [("", ""), ("[\"", "\"]"), ("known-", "-value-1")] {
+                let text = format!("{filling}{before}{secret}{after}{filling}");
+                let start = filling.len() + before.len();
+                let part = start..start + secret.len();
+                assert!(is_touched(&redactor.traces(&text), &part), "{secret}");
+            }
+        }
+    }
+    assert!(
+        Redactor::disabled()
+            .traces("ghp_Ab3dEfGh1jKlMnOpQrSt")
+            .is_empty()
+    );
+}
+
+proptest! {
+    /// What [`Redactor::traces`] promises, about texts that are read together.
+    #[test]
+    fn what_no_trace_touches_is_left_as_it_is(
+        texts in prop::collection::vec(
+            "(ghp_|sk-|token|key=|: |=|\"|[a-zA-Z0-9]{1,22}|://|@|secret-1|[ \n+])*", 1..6)
+    ) {
+        let redactor = Redactor::new(["secret-1"]);
+        let joined = texts.concat();
+        let places = redactor.traces(&joined);
+        prop_assert!(places.is_sorted_by_key(|place| place.start));
+        let mut start = 0;
+        for text in &texts {
+            let part = start..start + text.len();
+            start = part.end;
+            if !is_touched(&places, &part) {
+                prop_assert_eq!(redactor.redact(text), text.as_str());
+            }
+        }
+    }
+}

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use hermes_soak::{Trend, idle_sessions, kills, mixed, streams, watchers};
+use hermes_soak::{Trend, idle_sessions, kills, mixed, storm, streams, watchers};
 
 /// Most growth per minute of memory, descriptors and threads, as a share of their mean.
 const MOST_GROWTH: f64 = 0.005;
@@ -44,6 +44,10 @@ struct Args {
     /// Only a board of the dashboard that 200 clients watch, for so many minutes
     #[arg(long, value_name = "N")]
     watch: Option<u64>,
+    /// Only a board of four hosts in network namespaces, with so many cards, while links are cut and
+    /// workers, dispatchers and the database are killed; needs root
+    #[arg(long, value_name = "CARDS")]
+    storm: Option<usize>,
 }
 
 fn main() -> ExitCode {
@@ -52,7 +56,8 @@ fn main() -> ExitCode {
         && args.kills.is_none()
         && args.streams.is_none()
         && args.idle.is_none()
-        && args.watch.is_none();
+        && args.watch.is_none()
+        && args.storm.is_none();
     let mut misses = Vec::new();
     if let Some(seconds) = args.streams.or(everything.then_some(60)) {
         run_streams(&args.program, seconds, &mut misses);
@@ -68,6 +73,9 @@ fn main() -> ExitCode {
     }
     if let Some(minutes) = args.minutes.or(everything.then_some(20)) {
         run_mixed(&args.program, minutes, &mut misses);
+    }
+    if let Some(cards) = args.storm {
+        run_storm(&args.program, cards, &mut misses);
     }
     for miss in &misses {
         println!("MISSED: {miss}");
@@ -125,6 +133,23 @@ fn run_kills(program: &std::path::Path, count: usize, misses: &mut Vec<String>) 
     println!(
         "runs {} {:?}, chats {} and {} broken off, cards {}",
         report.runs, report.ends, report.chats, report.broken_chats, report.cards
+    );
+    misses.extend(report.faults);
+}
+
+fn run_storm(program: &std::path::Path, cards: usize, misses: &mut Vec<String>) {
+    println!("== {cards} cards on four hosts");
+    let report = storm(program, cards);
+    println!(
+        "{} attempts in {:.0?}, at most {} at once; killed: {} workers, {} dispatchers, {} times the \
+         database; {} links cut",
+        report.attempts,
+        report.took,
+        report.most_at_once,
+        report.workers_killed,
+        report.dispatchers_killed,
+        report.databases_killed,
+        report.links_cut
     );
     misses.extend(report.faults);
 }

@@ -48,6 +48,8 @@ pub struct Postgres {
     user: File,
     /// The directory of a server that belongs to one test.
     own: Option<tempfile::TempDir>,
+    /// From where it is reached besides this machine.
+    network: Option<String>,
 }
 
 /// A database of one test, removed at its end.
@@ -137,31 +139,40 @@ impl Postgres {
                 // It may be on its way out, or have been killed.
                 if is_alive(&dir) {
                     let port = read_text(&dir.join("port")).parse().unwrap();
-                    let own = None;
                     return Self {
                         dir,
                         port,
                         user,
-                        own,
+                        own: None,
+                        network: None,
                     };
                 }
             }
             drop(std::fs::remove_dir_all(&dir));
             std::fs::create_dir_all(&dir).unwrap();
-            Self::start(dir, None)
+            Self::start(dir, None, None)
         })
     }
 
     /// A server for one test, which may stop it.
     pub fn own() -> Self {
+        Self::own_reached_from(None)
+    }
+
+    /// The same, which hosts of a network reach as well, in the form 10.1.0.0/16.
+    pub fn own_for_network(network: &str) -> Self {
+        Self::own_reached_from(Some(network.to_owned()))
+    }
+
+    fn own_reached_from(network: Option<String>) -> Self {
         let own = tempfile::tempdir().unwrap();
         let dir = own.path().join("server");
         std::fs::create_dir(&dir).unwrap();
         std::fs::set_permissions(own.path(), Permissions::from_mode(0o755)).unwrap();
-        Self::start(dir, Some(own))
+        Self::start(dir, Some(own), network)
     }
 
-    fn start(dir: PathBuf, own: Option<tempfile::TempDir>) -> Self {
+    fn start(dir: PathBuf, own: Option<tempfile::TempDir>, network: Option<String>) -> Self {
         let user = shared_lock(&dir.join("users"));
         std::fs::write(dir.join("password"), PASSWORD).unwrap();
         certificates(&dir);
@@ -181,8 +192,12 @@ impl Postgres {
                 .arg(&data),
         );
         // Encrypted and with a password, or not at all.
-        let admitted = "hostssl all all 127.0.0.1/32 scram-sha-256\n\
-                        hostssl replication all 127.0.0.1/32 scram-sha-256\n";
+        let mut admitted = "hostssl all all 127.0.0.1/32 scram-sha-256\n\
+                            hostssl replication all 127.0.0.1/32 scram-sha-256\n"
+            .to_owned();
+        if let Some(network) = &network {
+            admitted.push_str(&format!("hostssl all all {network} scram-sha-256\n"));
+        }
         let rules = dir.join("pg_hba.conf");
         std::fs::write(&rules, admitted).unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -193,6 +208,7 @@ impl Postgres {
             port,
             user,
             own,
+            network,
         };
         postgres.run();
         std::fs::write(postgres.dir.join("port"), port.to_string()).unwrap();
@@ -205,7 +221,7 @@ impl Postgres {
         let setting = |name: &str, value: &dyn std::fmt::Display| format!("{name}={value}");
         let settings = [
             setting("port", &self.port),
-            setting("listen_addresses", &"127.0.0.1"),
+            setting("listen_addresses", &self.listened()),
             setting("unix_socket_directories", &""),
             setting("hba_file", &dir.join("pg_hba.conf").display()),
             setting("ssl", &"on"),
@@ -236,6 +252,13 @@ impl Postgres {
             let asked = self.psql("postgres", "SELECT 1").output().unwrap();
             asked.status.success()
         });
+    }
+
+    fn listened(&self) -> &'static str {
+        match self.network {
+            Some(_) => "0.0.0.0",
+            None => "127.0.0.1",
+        }
     }
 
     /// Ends the server as a crash would, with all that it started; returns when it is gone.

@@ -14,6 +14,7 @@ use crate::action_registry::Actions;
 use crate::channels::Channels;
 use crate::gate::Gate;
 use crate::http::ApiError;
+use crate::kept_boards::KeptBoards;
 use crate::live::BoardFeeds;
 use crate::provider_logins::ProviderLogins;
 use crate::remote_gateway::RemoteGateway;
@@ -53,6 +54,8 @@ pub(crate) struct App {
     pub(crate) samples: Samples,
     /// Connections to stored conversations.
     pub(crate) sessions: SessionReaders,
+    /// Connections to boards.
+    pub(crate) boards: KeptBoards,
     /// What pages have asked the API for.
     pub(crate) reads: SharedReads,
     /// Masks secrets, with the settings and the version of the key store that it knows.
@@ -92,6 +95,7 @@ impl App {
             provider_logins: ProviderLogins::default(),
             samples: Samples::default(),
             sessions: SessionReaders::default(),
+            boards: KeptBoards::default(),
             reads: SharedReads::default(),
             redactor: Mutex::new(None),
             stopping: watch::channel(false).0,
@@ -135,6 +139,7 @@ impl App {
     pub(crate) fn rest(&self) {
         self.reads.forget();
         self.sessions.close();
+        self.boards.close();
         hermes_proc::give_back_idle_memory();
     }
 

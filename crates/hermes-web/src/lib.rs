@@ -15,6 +15,7 @@ mod chat_tab;
 mod gate;
 mod http;
 mod kanban;
+mod kept_boards;
 mod live;
 mod masking;
 mod openapi;

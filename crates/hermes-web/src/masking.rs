@@ -1,17 +1,14 @@
 //! Secrets in answers: masked in every text.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cell::Cell;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use hermes_secret::Redactor;
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::{CharEscape, Formatter, Serializer};
-
-/// Short texts that are known to have no secret: most of a board is the same few words.
-const MOST_CLEAN: usize = 256;
-const LONGEST_CLEAN: usize = 256;
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 
 /// Masks secrets in every text of a value that stays one; names of fields are not looked at.
 pub(crate) fn redact(redactor: &Redactor, value: &mut Value) {
@@ -30,95 +27,142 @@ pub(crate) fn redact(redactor: &Redactor, value: &mut Value) {
 }
 
 /// Writes a value as JSON with secrets masked in every text; names of fields are not looked at.
+///
+/// The whole is written first and looked at once: few texts have anything that hints at a secret, and
+/// only those are looked at by themselves.
 pub(crate) fn masked_json(
     redactor: &Redactor,
     value: &(impl Serialize + ?Sized),
 ) -> serde_json::Result<String> {
-    let mut written = Vec::new();
-    let masking = Masking {
-        redactor,
-        text: Vec::new(),
+    let length = Cell::new(0);
+    let mut noting = Noting {
+        length: &length,
+        texts: Vec::new(),
         is_name: false,
-        clean: HashSet::new(),
     };
-    value.serialize(&mut Serializer::with_formatter(&mut written, masking))?;
-    String::from_utf8(written).map_err(serde::ser::Error::custom)
+    let mut written = Written {
+        bytes: Vec::new(),
+        length: &length,
+    };
+    value.serialize(&mut Serializer::with_formatter(&mut written, &mut noting))?;
+    let json = String::from_utf8(written.bytes).map_err(serde::ser::Error::custom)?;
+    Ok(match masked_texts(redactor, &json, &noting.texts)? {
+        masked if masked.is_empty() => json,
+        masked => replaced(&json, &masked),
+    })
 }
 
-/// Holds a text back until it is whole, and writes what is left of it.
-struct Masking<'r> {
-    redactor: &'r Redactor,
-    text: Vec<u8>,
-    is_name: bool,
-    clean: HashSet<Vec<u8>>,
+/// A text in JSON, without its quotes.
+struct Text {
+    place: Range<usize>,
+    /// Whether a character of it is written as an escape.
+    is_escaped: bool,
 }
 
-impl Masking<'_> {
-    fn masked(&mut self) -> io::Result<Option<String>> {
-        if self.is_name || self.clean.contains(&self.text) {
-            return Ok(None);
+/// The texts with a secret, and what to write instead, quotes included.
+fn masked_texts(
+    redactor: &Redactor,
+    json: &str,
+    texts: &[Text],
+) -> serde_json::Result<Vec<(Range<usize>, String)>> {
+    let mut masked = Vec::new();
+    let mut hints = redactor.traces(json).into_iter().peekable();
+    for text in texts {
+        // Hints before this text are those of earlier texts, of names and of numbers. One may reach
+        // into this one.
+        while hints.next_if(|hint| hint.end <= text.place.start).is_some() {}
+        let is_hinted = hints.peek().is_some_and(|hint| hint.start < text.place.end);
+        if !is_hinted && !text.is_escaped {
+            continue;
         }
-        let text = std::str::from_utf8(&self.text).map_err(io::Error::other)?;
-        if let Cow::Owned(masked) = self.redactor.redact(text) {
-            return Ok(Some(masked));
+        let quoted = text.place.start - 1..text.place.end + 1;
+        let plain: Cow<'_, str> = if text.is_escaped {
+            let written = json.get(quoted.clone()).unwrap_or_default();
+            Cow::Owned(serde_json::from_str(written)?)
+        } else {
+            Cow::Borrowed(json.get(text.place.clone()).unwrap_or_default())
+        };
+        if let Cow::Owned(mask) = redactor.redact(&plain) {
+            masked.push((quoted, serde_json::to_string(&mask)?));
         }
-        if self.clean.len() < MOST_CLEAN && self.text.len() <= LONGEST_CLEAN {
-            self.clean.insert(self.text.clone());
-        }
-        Ok(None)
     }
+    Ok(masked)
 }
 
-impl Formatter for Masking<'_> {
-    fn begin_string<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.text.clear();
+fn replaced(json: &str, parts: &[(Range<usize>, String)]) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut done = 0;
+    for (place, text) in parts {
+        out.push_str(json.get(done..place.start).unwrap_or_default());
+        out.push_str(text);
+        done = place.end;
+    }
+    out.push_str(json.get(done..).unwrap_or_default());
+    out
+}
+
+/// What is written so far. The formatter cannot see it, and is told how much it is.
+struct Written<'l> {
+    bytes: Vec<u8>,
+    length: &'l Cell<usize>,
+}
+
+impl Write for Written<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        self.length.set(self.bytes.len());
         Ok(())
     }
 
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        _: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        self.text.extend_from_slice(fragment.as_bytes());
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Notes where texts are.
+struct Noting<'l> {
+    length: &'l Cell<usize>,
+    texts: Vec<Text>,
+    is_name: bool,
+}
+
+impl Formatter for &mut Noting<'_> {
+    fn begin_string<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(b"\"")?;
+        if !self.is_name {
+            let start = self.length.get();
+            self.texts.push(Text {
+                place: start..start,
+                is_escaped: false,
+            });
+        }
         Ok(())
     }
 
     fn write_char_escape<W: ?Sized + Write>(
         &mut self,
-        _: &mut W,
+        to: &mut W,
         escaped: CharEscape,
     ) -> io::Result<()> {
-        self.text.push(match escaped {
-            CharEscape::Quote => b'"',
-            CharEscape::ReverseSolidus => b'\\',
-            CharEscape::Solidus => b'/',
-            CharEscape::Backspace => 0x08,
-            CharEscape::FormFeed => 0x0c,
-            CharEscape::LineFeed => b'\n',
-            CharEscape::CarriageReturn => b'\r',
-            CharEscape::Tab => b'\t',
-            CharEscape::AsciiControl(byte) => byte,
-        });
-        Ok(())
+        if !self.is_name
+            && let Some(text) = self.texts.last_mut()
+        {
+            text.is_escaped = true;
+        }
+        CompactFormatter.write_char_escape(to, escaped)
     }
 
     fn end_string<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        let masked = self.masked()?;
-        let text = match &masked {
-            Some(masked) => masked.as_bytes(),
-            None => &self.text,
-        };
-        if text
-            .iter()
-            .all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\')
+        if !self.is_name
+            && let Some(text) = self.texts.last_mut()
         {
-            to.write_all(b"\"")?;
-            to.write_all(text)?;
-            return to.write_all(b"\"");
+            text.place.end = self.length.get();
         }
-        let text = std::str::from_utf8(text).map_err(io::Error::other)?;
-        Ok(serde_json::to_writer(to, text)?)
+        to.write_all(b"\"")
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {

@@ -65,18 +65,13 @@ async fn ask(context: &Context, base: &str) -> Option<Value> {
         .ok()?;
     for path in ["/health/detailed", "/health"] {
         let answer = client.get(format!("{base}{path}")).send().await;
-        let Ok(mut answer) = answer else { continue };
+        let Ok(answer) = answer else { continue };
         if !answer.status().is_success() {
             continue;
         }
-        let mut bytes = Vec::new();
-        while let Ok(Some(chunk)) = answer.chunk().await {
-            if bytes.len() + chunk.len() > MAX_BYTES {
-                break;
-            }
-            bytes.extend_from_slice(&chunk);
-        }
         // Whatever it says: it answers.
+        let bytes = hermes_http::read_body(answer, MAX_BYTES).await;
+        let bytes = bytes.unwrap_or_default();
         return Some(serde_json::from_slice(&bytes).unwrap_or(Value::Null));
     }
     tracing::debug!("no gateway answers at GATEWAY_HEALTH_URL");

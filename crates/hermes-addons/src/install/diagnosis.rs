@@ -71,7 +71,6 @@ const SIGNS: &[(Code, &[&str])] = &[
             "was not found in the package registry",
             "was not found in the provided package locations",
             "there is no version of",
-            "no solution found",
             "404 client error",
             "not found in the package",
             "unexpected content type",
@@ -79,6 +78,14 @@ const SIGNS: &[(Code, &[&str])] = &[
             "failed to parse",
             "received some unexpected",
             "expected a json",
+        ],
+    ),
+    (
+        Code::Conflict,
+        &[
+            "resolutionimpossible",
+            "conflicting dependencies",
+            "no solution found",
         ],
     ),
 ];
@@ -114,6 +121,13 @@ pub(crate) fn of_failure(output: &Captured, specs: &[&str]) -> AddonError {
                 "the package index has no {package} (withdrawn or quarantined), or did not answer as an index does"
             ),
             "check the index of this machine, name another with --mirror, or update Hermes",
+        ),
+        Code::Conflict => (
+            format!(
+                "no versions agree with all that is asked for: {}",
+                cause(&text)
+            ),
+            "change the pins so that they agree",
         ),
         Code::NoSpace => (
             "no space left on the disk".to_owned(),
@@ -164,13 +178,16 @@ fn cause(text: &str) -> String {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let strip = |line: &str| {
         let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let line = ["error:", "ERROR:", "Caused by:"]
+        let line = ["error:", "ERROR:", "Caused by:", "cause:"]
             .iter()
             .find_map(|start| line.strip_prefix(start))
             .unwrap_or(line);
         hermes_text::one_line(line.trim(), 300)
     };
-    let chained = lines().rfind(|line| line.starts_with('╰') || line.contains("Caused by"));
+    let is_chained = |line: &&str| {
+        line.starts_with('╰') || line.starts_with("cause:") || line.contains("Caused by")
+    };
+    let chained = lines().rfind(is_chained);
     let warned = lines().find(|line| line.to_lowercase().contains("error("));
     let failed = lines().rfind(|line| line.to_lowercase().starts_with("error"));
     let found = chained

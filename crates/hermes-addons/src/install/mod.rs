@@ -8,6 +8,7 @@ mod diagnosis;
 mod environment;
 mod inspection;
 mod log;
+mod resolution;
 mod run;
 mod tool;
 

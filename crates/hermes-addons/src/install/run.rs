@@ -9,7 +9,7 @@ use hermes_proc::{Captured, Wake};
 use serde::Serialize;
 
 use super::commit::{commit, fresh_generation, now, report};
-use super::tool::{Origin, Runner, Tool};
+use super::tool::{Origin, REQUIREMENTS, RESOLVING, Runner, Tool};
 use super::{diagnosis, inspection};
 use crate::addons::Addons;
 use crate::catalog::{Feature, PythonAddon, Support};
@@ -17,6 +17,7 @@ use crate::closure::Closure;
 use crate::error::{AddonError, Code, Result};
 use crate::interpreter::Interpreter;
 use crate::node_package::NodePackage;
+use crate::plugin_packages::PluginPackages;
 use crate::store::{
     Failure, Index, IndexedInterpreter, Record, RecordedInstaller, RecordedPackage, SITE, STAGES,
     Store, StoredFeature, TRASH, read_tree, tree_digest,
@@ -34,6 +35,8 @@ const IMPORT: &str =
 #[derive(Debug, Clone, Default)]
 pub struct InstallRequest {
     pub feature: String,
+    /// The pins that a plugin declares. Without any, those of its last install count.
+    pub specs: Vec<String>,
     /// Install anew what is there.
     pub force: bool,
     pub python: Option<PathBuf>,
@@ -50,6 +53,8 @@ pub struct InstallRequest {
 pub enum InstallStep {
     /// Another process has the store.
     Waiting { pid: u32, feature: String },
+    /// An installer finds out which versions fit together.
+    Resolving { tool: String },
     /// An installer runs; what it writes appears in `site`.
     Installing {
         tool: String,
@@ -87,6 +92,10 @@ impl Addons {
         if NodePackage::is_meant(&request.feature) {
             return self.install_node(request, observer);
         }
+        if PluginPackages::is_meant(&request.feature) {
+            let contents = self.contents_of_plugin(request)?;
+            return self.install_contents(&contents, request, observer);
+        }
         let feature = Self::feature(&request.feature)?;
         let addon = match &feature.support {
             Support::Native => {
@@ -106,22 +115,46 @@ impl Addons {
             }
             Support::Python(addon) => addon,
         };
-        self.install_addon(feature, addon, request, observer)
-            .map_err(|error| error.of(feature.name))
+        let contents = self.contents_of(feature, addon)?;
+        self.install_contents(&contents, request, observer)
     }
 
-    fn install_addon(
+    fn contents_of(&self, feature: &Feature, addon: &PythonAddon) -> Result<Contents> {
+        let closure = self.closure(feature.name, addon);
+        Ok(Contents {
+            name: feature.name.to_owned(),
+            specs: feature
+                .specs
+                .iter()
+                .map(|spec| (*spec).to_owned())
+                .collect(),
+            closure: Some(closure.map_err(|error| error.of(feature.name))?),
+            modules: addon.modules,
+            size_mb: addon.size_mb,
+        })
+    }
+
+    fn install_contents(
         &self,
-        feature: &Feature,
-        addon: &PythonAddon,
+        contents: &Contents,
+        request: &InstallRequest,
+        observer: &dyn InstallObserver,
+    ) -> Result<Installed> {
+        self.install_locked(contents, request, observer)
+            .map_err(|error| error.of(&contents.name))
+    }
+
+    fn install_locked(
+        &self,
+        contents: &Contents,
         request: &InstallRequest,
         observer: &dyn InstallObserver,
     ) -> Result<Installed> {
         let begun = Instant::now();
-        let closure = self.closure(feature.name, addon)?;
+        let python = request.python.as_deref();
         if !request.force
             && let Ok(Some(store)) = self.existing_store()
-            && let Some(ready) = ready(&store, feature, &closure, request.python.as_deref())
+            && let Some(ready) = ready(&store, contents, python)
         {
             return Ok(ready);
         }
@@ -137,7 +170,7 @@ impl Addons {
             });
         };
         let cancel = request.cancel.as_deref();
-        let lock = self.lock(&store, feature.name, cancel, waiting)?;
+        let lock = self.lock(&store, &contents.name, cancel, waiting)?;
         // First of all: by it others know that the directory is a store.
         if store.stamp().is_none() {
             store.write_stamp(&interpreter.abi)?;
@@ -145,16 +178,14 @@ impl Addons {
         store.create_parts()?;
         // Somebody else may have installed it while we waited.
         if !request.force
-            && let Some(ready) = ready(&store, feature, &closure, request.python.as_deref())
+            && let Some(ready) = ready(&store, contents, python)
         {
             return Ok(ready);
         }
         let attempt = Attempt {
             addons: self,
             store: &store,
-            feature,
-            addon,
-            closure: &closure,
+            contents,
             interpreter: &interpreter,
             request,
             observer,
@@ -190,19 +221,20 @@ impl Addons {
 }
 
 /// The environment that is in service, if it is what an install would make.
-fn ready(
-    store: &Store,
-    feature: &Feature,
-    closure: &Closure,
-    python: Option<&Path>,
-) -> Option<Installed> {
+fn ready(store: &Store, contents: &Contents, python: Option<&Path>) -> Option<Installed> {
     let (index, _) = Index::load(store);
-    let stored = StoredFeature::find(store, feature.name, &index)?;
+    let stored = StoredFeature::find(store, &contents.name, &index)?;
+    // Somebody else may have resolved it meanwhile.
+    let closure = contents.closure.clone();
+    let closure = closure.or_else(|| {
+        let lock = store.lock_for(&contents.name, &contents.specs)?;
+        Some(lock.closure)
+    })?;
     let wanted = python.unwrap_or(&stored.indexed.interpreter);
     let fits = stored.indexed.lock_sha256 == closure.digest()
         && Interpreter::probe(wanted).is_ok_and(|found| found.abi == stored.indexed.abi);
     fits.then(|| Installed {
-        feature: feature.name.to_owned(),
+        feature: contents.name.clone(),
         state: "current",
         generation: Some(stored.generation.name),
         bytes: stored.indexed.bytes,
@@ -210,16 +242,26 @@ fn ready(
     })
 }
 
+/// What an environment is to hold.
+pub(super) struct Contents {
+    pub(super) name: String,
+    pub(super) specs: Vec<String>,
+    /// `None` if it is yet to be resolved.
+    pub(super) closure: Option<Closure>,
+    /// Imported once before the environment goes into service.
+    pub(super) modules: &'static [&'static str],
+    /// Megabytes on disk, as far as they are known before.
+    pub(super) size_mb: u64,
+}
+
 /// One attempt, under the lock of the store.
-struct Attempt<'a> {
-    addons: &'a Addons,
-    store: &'a Store,
-    feature: &'a Feature,
-    addon: &'a PythonAddon,
-    closure: &'a Closure,
-    interpreter: &'a Interpreter,
-    request: &'a InstallRequest,
-    observer: &'a dyn InstallObserver,
+pub(super) struct Attempt<'a> {
+    pub(super) addons: &'a Addons,
+    pub(super) store: &'a Store,
+    pub(super) contents: &'a Contents,
+    pub(super) interpreter: &'a Interpreter,
+    pub(super) request: &'a InstallRequest,
+    pub(super) observer: &'a dyn InstallObserver,
     begun: Instant,
 }
 
@@ -229,13 +271,10 @@ impl Attempt<'_> {
         let stages = self.store.path(STAGES);
         Staging::sweep(&stages, "").map_err(failed)?;
         self.empty_trash();
-        self.require_space()?;
-        let wanted = self
-            .closure
-            .packages_for(&self.interpreter.markers)
-            .map_err(|why| AddonError::new(Code::Broken, why))?;
-        let stage = Staging::begin(&stages, self.feature.name).map_err(failed)?;
-        self.furnish(stage.path()).map_err(failed)?;
+        self.require_space(self.contents.size_mb << 20)?;
+        let name = self.file_name();
+        let stage = Staging::begin(&stages, &name).map_err(failed)?;
+        Self::furnish(stage.path()).map_err(failed)?;
         let runner = Runner {
             settings: &self.addons.settings,
             stage: stage.path(),
@@ -244,18 +283,30 @@ impl Attempt<'_> {
         };
         let tool = Tool::find(&runner, self.interpreter)?;
         let site = stage.path().join(SITE);
+        let origin = Origin {
+            mirror: self.request.mirror.clone(),
+            wheelhouse: self.request.wheelhouse.clone(),
+        };
+        let (closure, resolved) = match &self.contents.closure {
+            Some(closure) => (closure.clone(), None),
+            None => {
+                let lock = self.resolve(&runner, &tool, &origin)?;
+                (lock.closure.clone(), Some(lock))
+            }
+        };
+        let lock = closure.text().as_bytes();
+        hermes_fs::write_atomic(&stage.path().join(REQUIREMENTS), lock, 0o600).map_err(failed)?;
+        let wanted = closure
+            .packages_for(&self.interpreter.markers)
+            .map_err(|why| AddonError::new(Code::Broken, why))?;
         self.observer.step(InstallStep::Installing {
             tool: tool.name.to_owned(),
             packages: wanted.len(),
             site: site.clone(),
         });
-        let origin = Origin {
-            mirror: self.request.mirror.clone(),
-            wheelhouse: self.request.wheelhouse.clone(),
-        };
         let output = tool.install(&runner, self.interpreter, &origin)?;
         if !output.status.success() {
-            let error = diagnosis::of_failure(&output, self.feature.specs);
+            let error = diagnosis::of_failure(&output, &self.specs());
             return Err(self.with_report(error, &tool, &output));
         }
         self.observer.step(InstallStep::Checking);
@@ -263,19 +314,33 @@ impl Attempt<'_> {
             .map_err(|error| self.with_report(error, &tool, &output))?;
         self.compile(&runner, &site)?;
         self.import(&runner, &site)?;
-        for needless in ["tmp", "pipenv", "requirements.lock", "uv.toml"] {
+        for needless in ["tmp", "pipenv", REQUIREMENTS, "uv.toml"]
+            .iter()
+            .chain(&RESOLVING)
+        {
             hermes_fs::remove_tree(&stage.path().join(needless)).map_err(failed)?;
         }
         inspection::make_read_only(&site).map_err(failed)?;
-        let record = self.record(&site, &tool, wanted)?;
+        let record = self.record(&site, &tool, &closure, wanted)?;
+        self.require_space(record.bytes)?;
+        if let Some(lock) = &resolved {
+            self.store.keep_lock(&self.contents.name, lock)?;
+        }
         self.commit(stage, &record)
+    }
+
+    /// The name of what is installed, as part of a file's.
+    fn file_name(&self) -> String {
+        self.contents.name.replace(['/', ':'], "+")
+    }
+
+    pub(super) fn specs(&self) -> Vec<&str> {
+        self.contents.specs.iter().map(String::as_str).collect()
     }
 
     /// What the installer needs in the stage. The empty `uv.toml` keeps uv from looking for one in
     /// the directories above.
-    fn furnish(&self, stage: &Path) -> hermes_fs::Result<()> {
-        let lock = self.closure.text().as_bytes();
-        hermes_fs::write_atomic(&stage.join("requirements.lock"), lock, 0o600)?;
+    fn furnish(stage: &Path) -> hermes_fs::Result<()> {
         hermes_fs::write_atomic(&stage.join("uv.toml"), b"", 0o600)?;
         hermes_fs::create_dir(&stage.join("tmp"), 0o700)?;
         hermes_fs::create_dir(&stage.join(SITE), 0o700)
@@ -289,8 +354,8 @@ impl Attempt<'_> {
         }
     }
 
-    fn require_space(&self) -> Result<()> {
-        let size = self.addon.size_mb << 20;
+    /// Refuses what the disk or the store has no room for.
+    fn require_space(&self, size: u64) -> Result<()> {
         let needed = LEAST_FREE.max(2 * size);
         if let Some(disk) = hermes_fs::disk_space(&self.store.root)
             && disk.free < needed
@@ -307,7 +372,7 @@ impl Attempt<'_> {
         let others = index
             .features
             .iter()
-            .filter(|(name, _)| *name != self.feature.name);
+            .filter(|(name, _)| **name != self.contents.name);
         let stored: u64 = others.map(|(_, feature)| feature.bytes).sum();
         let most = self.addons.settings.max_store_bytes;
         if stored + size > most {
@@ -344,8 +409,11 @@ impl Attempt<'_> {
 
     /// Imports what the feature is about, once, as a worker would.
     fn import(&self, runner: &Runner<'_>, site: &Path) -> Result<()> {
+        if self.contents.modules.is_empty() {
+            return Ok(());
+        }
         let args = ["-I", "-S", "-B", "-c", IMPORT].iter().map(Into::into);
-        let modules = self.addon.modules.iter().map(Into::into);
+        let modules = self.contents.modules.iter().map(Into::into);
         let args = args.chain([site.into()]).chain(modules).collect();
         let output = runner
             .run(&self.interpreter.path, args, PROBE_TIMEOUT)
@@ -363,13 +431,19 @@ impl Attempt<'_> {
             .hint("nothing was put into service; try another interpreter with --python"))
     }
 
-    fn record(&self, site: &Path, tool: &Tool, packages: Vec<(String, String)>) -> Result<Record> {
+    fn record(
+        &self,
+        site: &Path,
+        tool: &Tool,
+        closure: &Closure,
+        packages: Vec<(String, String)>,
+    ) -> Result<Record> {
         let entries = read_tree(site).map_err(|why| AddonError::new(Code::InstallerFailed, why))?;
-        let digest = self.closure.digest();
-        let generation = fresh_generation(self.store, self.feature.name, &digest);
+        let digest = closure.digest();
+        let generation = fresh_generation(self.store, &self.contents.name, &digest);
         Ok(Record {
             schema: 1,
-            feature: self.feature.name.to_owned(),
+            feature: self.contents.name.clone(),
             generation,
             abi: self.interpreter.abi.clone(),
             interpreter: self.interpreter.path.clone(),
@@ -401,9 +475,9 @@ impl Attempt<'_> {
         };
         commit(self.store, stage, record, Some(interpreter))?;
         self.store.wipe_other_abis(&self.interpreter.abi)?;
-        self.addons.forget_crashes(self.feature.name);
+        self.addons.forget_crashes(&self.contents.name);
         Ok(Installed {
-            feature: self.feature.name.to_owned(),
+            feature: self.contents.name.clone(),
             state: "installed",
             generation: Some(record.generation.clone()),
             bytes: record.bytes,
@@ -417,7 +491,7 @@ impl Attempt<'_> {
         let (mut index, state) = Index::load(self.store);
         let entry = index
             .features
-            .entry(self.feature.name.to_owned())
+            .entry(self.contents.name.clone())
             .or_default();
         let count = entry.failure.as_ref().map_or(0, |failure| failure.count);
         entry.failure = Some(Failure {
@@ -433,9 +507,14 @@ impl Attempt<'_> {
         }
     }
 
-    fn with_report(&self, mut error: AddonError, tool: &Tool, output: &Captured) -> AddonError {
+    pub(super) fn with_report(
+        &self,
+        mut error: AddonError,
+        tool: &Tool,
+        output: &Captured,
+    ) -> AddonError {
         let home = &self.addons.settings.places.home;
-        let report = report(home, self.feature.name, tool.name, &tool.version, output);
+        let report = report(home, &self.file_name(), tool.name, &tool.version, output);
         error.installer = Some(Box::new(report));
         error
     }

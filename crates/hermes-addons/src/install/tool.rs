@@ -19,6 +19,14 @@ use crate::settings::AddonSettings;
 const OLDEST_UV: (u32, u32) = (0, 5);
 const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 const VENV_TIMEOUT: Duration = Duration::from_mins(2);
+/// The lock that an installer is given, in the stage.
+pub(super) const REQUIREMENTS: &str = "requirements.lock";
+/// What is asked for, what must not be contradicted, and what pip answers.
+pub(super) const WANTED: &str = "requirements.in";
+pub(super) const CONSTRAINTS: &str = "constraints.txt";
+pub(super) const REPORT: &str = "report.json";
+/// Files of the stage that only the resolution needs.
+pub(super) const RESOLVING: [&str; 3] = [WANTED, CONSTRAINTS, REPORT];
 /// Bytes kept of each output of an installer.
 const MAX_OUTPUT: usize = 4 << 20;
 
@@ -34,7 +42,7 @@ pub(super) struct Origin {
 pub(super) struct Tool {
     program: PathBuf,
     /// What comes before the arguments of an install.
-    before: Vec<OsString>,
+    pub(super) before: Vec<OsString>,
     pub(super) name: &'static str,
     pub(super) version: String,
 }
@@ -115,8 +123,8 @@ impl Tool {
     /// The arguments of an install into `site`.
     fn arguments(&self, interpreter: &Interpreter, stage: &Path, origin: &Origin) -> Vec<OsString> {
         let site = stage.join("site").into_os_string();
-        let lock = stage.join("requirements.lock").into_os_string();
-        let is_uv = self.name == "uv";
+        let lock = stage.join(REQUIREMENTS).into_os_string();
+        let is_uv = self.is_uv();
         let mut args = self.before.clone();
         if is_uv {
             args.extend(words(
@@ -142,8 +150,16 @@ impl Tool {
                 [],
             ));
         }
+        args.extend(self.source(origin));
+        args.extend(words(["-r"], [lock]));
+        args
+    }
+
+    /// The options that name where bytes come from; none for what the machine's account says.
+    pub(super) fn source(&self, origin: &Origin) -> Vec<OsString> {
+        let mut args = Vec::new();
         if let Some(mirror) = &origin.mirror {
-            let option = if is_uv {
+            let option = if self.is_uv() {
                 "--default-index"
             } else {
                 "--index-url"
@@ -156,8 +172,11 @@ impl Tool {
                 [wheelhouse.clone().into()],
             ));
         }
-        args.extend(words(["-r"], [lock]));
         args
+    }
+
+    pub(super) fn is_uv(&self) -> bool {
+        self.name == "uv"
     }
 
     /// Installs what the lock in the stage names.
@@ -168,13 +187,18 @@ impl Tool {
         origin: &Origin,
     ) -> Result<Captured> {
         let args = self.arguments(interpreter, runner.stage, origin);
+        self.run(runner, args)
+    }
+
+    /// Runs the installer until it ends or the time is over.
+    pub(super) fn run(&self, runner: &Runner<'_>, args: Vec<OsString>) -> Result<Captured> {
         runner
             .run(&self.program, args, runner.settings.install_timeout)
             .map_err(|error| runner.stopped(error))
     }
 }
 
-fn words<const N: usize>(
+pub(super) fn words<const N: usize>(
     words: [&str; N],
     more: impl IntoIterator<Item = OsString>,
 ) -> Vec<OsString> {

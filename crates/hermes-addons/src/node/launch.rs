@@ -1,35 +1,21 @@
 //! Starting the program of an installed package.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::SharedLock;
 use hermes_http::{PublicPackage, Registry};
 use serde_json::Value;
 
 use crate::addons::Addons;
 use crate::error::{AddonError, Code, Result};
+use crate::launch::Launch;
 use crate::node_package::NodePackage;
 use crate::store::{Index, StoredFeature};
 
 const MAX_MANIFEST: u64 = 1 << 20;
 
-/// The program of an installed package.
-#[derive(Debug)]
-pub struct NodeLaunch {
-    /// Node itself.
-    pub program: PathBuf,
-    /// The file of the package that is run.
-    pub args: Vec<OsString>,
-    /// What it is in the registry.
-    pub package: PublicPackage,
-    /// Keeps the package from being removed; to be held while the program runs.
-    pub lease: Option<SharedLock>,
-}
-
 impl Addons {
     /// The command that runs an installed package of npm, named as `npm:<name>`.
-    pub fn launch_node(&self, name: &str) -> Result<NodeLaunch> {
+    pub fn launch_node(&self, name: &str) -> Result<Launch> {
         let package = NodePackage::parse(name)?;
         let feature = package.feature();
         let missing = || {
@@ -63,14 +49,14 @@ impl Addons {
         }
         let site = stored.generation.site(&store);
         let file = program_of(&site, &package.name).map_err(|error| error.of(&feature))?;
-        Ok(NodeLaunch {
+        Ok(Launch {
             program,
             args: vec![file.into()],
-            package: PublicPackage {
+            package: Some(PublicPackage {
                 registry: Registry::Npm,
                 name: package.name,
                 version: Some(stored.indexed.version),
-            },
+            }),
             lease,
         })
     }

@@ -5,7 +5,5 @@ mod account;
 mod install;
 mod launch;
 
-pub use launch::NodeLaunch;
-
 /// Where Node's own programs are, and what is needed of them.
 pub(crate) const OLDEST_NODE: u32 = 20;

@@ -97,6 +97,16 @@ impl Store {
             .collect()
     }
 
+    /// Removes what is left of a feature once nobody uses anything of it: an empty directory, and the
+    /// closures that were resolved for it.
+    pub(crate) fn forget(&self, feature: &str) -> Result<()> {
+        if self.generations(feature).is_empty() {
+            self.discard(&self.root.join(directory_of(feature)))?;
+        }
+        // What is installed anew is resolved anew.
+        self.discard(&self.locks_path(feature))
+    }
+
     /// All features of which there is something.
     pub(crate) fn environment_names(&self) -> Vec<String> {
         let names = |directory: &str| {
@@ -106,12 +116,12 @@ impl Store {
             let names = entries.unwrap_or_default().into_iter();
             names.filter_map(|entry| entry.name.into_string().ok())
         };
-        let packages = names(NODE).map(|name| name.replace(SLASH, "/"));
-        names(ENVIRONMENTS).chain(packages).collect()
+        let all = names(ENVIRONMENTS).chain(names(NODE));
+        all.map(|name| name.replace(SLASH, "/")).collect()
     }
 }
 
-/// What stands for the slash of a package's name in that of its directory.
+/// What stands for the slash of a name in that of its directory.
 const SLASH: char = '+';
 
 /// Whether a feature is a package of npm.
@@ -121,9 +131,15 @@ pub(super) fn is_package(feature: &str) -> bool {
 
 /// The directory of a feature's generations, below the root of the store.
 fn directory_of(feature: &str) -> PathBuf {
-    if is_package(feature) {
-        Path::new(NODE).join(feature.replace('/', &SLASH.to_string()))
+    let kind = if is_package(feature) {
+        NODE
     } else {
-        Path::new(ENVIRONMENTS).join(feature)
-    }
+        ENVIRONMENTS
+    };
+    Path::new(kind).join(directory_name(feature))
+}
+
+/// The name of a feature's directory.
+pub(super) fn directory_name(feature: &str) -> String {
+    feature.replace('/', &SLASH.to_string())
 }

@@ -2,6 +2,7 @@
 
 mod environments;
 mod index;
+mod locks;
 mod names;
 mod place;
 mod record;
@@ -9,6 +10,7 @@ mod wipe;
 
 pub(crate) use environments::Generation;
 pub(crate) use index::{Failure, Index, IndexState, IndexedInterpreter, StoredFeature, indexed};
+pub(crate) use locks::RecordedLock;
 pub(crate) use names::{LEASE, LOCK, RECORD, SHIMS, SITE, STAGES, TRASH};
 pub(crate) use place::{Store, StoreState};
 pub(crate) use record::{

@@ -8,6 +8,8 @@ pub(crate) const STAGES: &str = "@stage";
 pub(crate) const TRASH: &str = "@trash";
 /// Packages of npm, likewise.
 pub(crate) const NODE: &str = "@node";
+/// Closures that were resolved here, a directory per plugin. They outlive environments.
+pub(crate) const LOCKS: &str = "@locks";
 /// Programs that workers start with, a directory per build of Hermes.
 pub(crate) const SHIMS: &str = "@shim";
 /// What compiled code in the store is for.

@@ -162,22 +162,22 @@ impl TurnLedger {
         commit: Commit,
     ) -> Result<(), ApiError> {
         let begun = self.database.write(home, commit, |connection| {
-            connection.execute(
+            let mut begin = connection.prepare_cached(
                 "INSERT INTO turns (id, endpoint, state, session_id, after_message, request, \
                      created_at, updated_at)
                  VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?6)
                  ON CONFLICT (id) DO UPDATE SET state = 'running', session_id = excluded.session_id,
                      after_message = COALESCE(turns.after_message, excluded.after_message),
                      until_message = NULL, calls = '[]', updated_at = excluded.updated_at",
-                params![
-                    entry.id,
-                    entry.endpoint,
-                    session,
-                    after,
-                    entry.request.to_string(),
-                    unix_time()
-                ],
-            )
+            )?;
+            begin.execute(params![
+                entry.id,
+                entry.endpoint,
+                session,
+                after,
+                entry.request.to_string(),
+                unix_time()
+            ])
         });
         begun.map(drop).map_err(unavailable)
     }
@@ -186,10 +186,9 @@ impl TurnLedger {
     pub(crate) fn set_calls(&self, home: &Path, id: &str, calls: &[String], commit: Commit) {
         let calls = Value::from(calls.to_vec()).to_string();
         let noted = self.database.write(home, commit, |connection| {
-            connection.execute(
-                "UPDATE turns SET calls = ?2, updated_at = ?3 WHERE id = ?1",
-                params![id, calls, unix_time()],
-            )
+            let mut note = connection
+                .prepare_cached("UPDATE turns SET calls = ?2, updated_at = ?3 WHERE id = ?1")?;
+            note.execute(params![id, calls, unix_time()])
         });
         if let Err(error) = noted {
             // The turn goes on; a note after a restart would not name its calls.
@@ -213,7 +212,8 @@ impl TurnLedger {
     /// Strikes out a turn that is no run.
     pub(crate) fn end(&self, home: &Path, id: &str) {
         let ended = self.database.write(home, Commit::Logged, |connection| {
-            connection.execute("DELETE FROM turns WHERE id = ?1", params![id])
+            let mut end = connection.prepare_cached("DELETE FROM turns WHERE id = ?1")?;
+            end.execute(params![id])
         });
         if let Err(error) = ended {
             tracing::warn!(%error, "the end of a turn was not recorded");

@@ -13,6 +13,7 @@ mod run;
 mod running;
 mod silence;
 mod telling;
+mod threads;
 
 pub(crate) use control::{StopCause, TurnControl};
 pub(crate) use history::{HistoryMessage, WhenDifferent};

@@ -13,6 +13,7 @@ use super::open_store::OpenStore;
 use super::order::{TurnOrder, TurnSink};
 use super::running::{RunningPlace, RunningTurn, Shared};
 use super::silence::{Reports, SilenceWatch};
+use super::threads::TurnThreads;
 use crate::host::ApiHost;
 use crate::http::ApiError;
 use crate::ledger::{LiveTurn, TurnLedger};
@@ -23,7 +24,9 @@ use crate::settings::ApiSettings;
 /// The turns of a server.
 pub(crate) struct Turns {
     shared: Arc<Shared>,
-    max_turns: Option<usize>,
+    threads: TurnThreads,
+    /// Turns at once.
+    limit: Option<usize>,
 }
 
 /// A turn that has its place among those on their way, and waits for its session.
@@ -41,7 +44,8 @@ impl Turns {
         ledger: Arc<TurnLedger>,
     ) -> Self {
         Self {
-            max_turns: settings.max_turns,
+            limit: settings.max_turns,
+            threads: TurnThreads::default(),
             shared: Arc::new(Shared {
                 host,
                 metrics,
@@ -133,8 +137,7 @@ impl Turns {
             pulse,
             live,
         };
-        let thread = std::thread::Builder::new().name("turn".to_owned());
-        let started = thread.spawn(move || job.run());
+        let started = self.threads.run(move || job.run());
         started.map_err(|error| {
             tracing::error!(%error, "no thread for a turn");
             ApiError::unavailable("the machine is out of threads")
@@ -179,7 +182,7 @@ impl Turns {
 
     fn refuse_if_full(&self, running: &HashMap<u64, RunningTurn>) -> Result<(), ApiError> {
         let active = running.values().filter(|turn| !turn.is_over).count();
-        match self.max_turns {
+        match self.limit {
             Some(most) if active >= most => Err(ApiError::busy(
                 format!("{most} turns are on their way already; try again when one is over"),
                 1,

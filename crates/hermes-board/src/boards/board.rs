@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::boards::BoardSlug;
 use crate::boards::server::BoardServer;
+use crate::claim_lock::own_host;
 use crate::model::TaskId;
 use crate::{Error, Result};
 
@@ -84,6 +85,16 @@ impl Board {
     /// Scratch workspace of a card.
     pub fn workspace_of(&self, task: &TaskId) -> Result<PathBuf> {
         Ok(self.workspaces.join(file_name(task)?))
+    }
+
+    /// This installation, to others that share the board: a machine may have several.
+    pub(crate) fn installation(&self) -> String {
+        format!("{}:{}", own_host(), self.workspaces.display())
+    }
+
+    /// Parent of the copies of repositories that cards are worked on by address.
+    pub(crate) fn repositories(&self) -> PathBuf {
+        self.workspaces.with_file_name("repositories")
     }
 
     /// Directory of a card's attachments.

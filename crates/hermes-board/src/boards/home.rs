@@ -10,7 +10,7 @@ use hermes_config::vars::{self, Var};
 use hermes_fs::{Directory, resolved};
 use hermes_home::Location;
 
-use crate::boards::server::ServerSettings;
+use crate::boards::server::{BoardServer, ServerSettings};
 use crate::boards::{Board, BoardSlug, metadata};
 use crate::model::TaskId;
 use crate::{Error, Result, WorkerVariables};
@@ -119,6 +119,11 @@ impl BoardHome {
             .servers
             .of(slug, metadata::database_in(&board.metadata_file()));
         Board { server, ..board }
+    }
+
+    /// The server of a board whose file says this; `None` for a file.
+    pub(crate) fn server_at(&self, slug: &BoardSlug, database: &str) -> Option<BoardServer> {
+        self.servers.of(slug, Ok(Some(database.to_owned())))
     }
 
     /// Whether the board has metadata or a database. The default board always exists.

@@ -60,6 +60,8 @@ pub struct MetadataChange {
     pub archived: Option<bool>,
     /// What becomes of approved work; `Some(None)` clears it.
     pub on_approve: Option<Option<OnApprove>>,
+    /// Where the cards are: an address, or `sqlite`.
+    pub database: Option<String>,
 }
 
 const KNOWN: [&str; 10] = [
@@ -158,6 +160,9 @@ pub(super) fn save(board: &Board, change: &MetadataChange, now: i64) -> Result<B
         }
         None => {}
     }
+    if let Some(database) = &change.database {
+        map.insert("database".to_owned(), json!(database));
+    }
     // Computed by every reader; a stale one in the file would be believed.
     map.shift_remove("db_path");
     hermes_fs::create_dir_all(&board.directory, 0o700)?;
@@ -171,7 +176,7 @@ pub(super) fn save(board: &Board, change: &MetadataChange, now: i64) -> Result<B
 }
 
 /// What the file says about the database of its board.
-pub(super) fn database_in(path: &Path) -> std::result::Result<Option<String>, Unreadable> {
+pub(crate) fn database_in(path: &Path) -> std::result::Result<Option<String>, Unreadable> {
     let Ok(Some(bytes)) = hermes_fs::read_optional(path, LIMIT) else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@ mod manage;
 mod metadata;
 mod server;
 mod slug;
+mod transfer;
 
 pub use board::Board;
 pub use home::BoardHome;
@@ -16,6 +17,7 @@ pub use manage::{CreatedBoard, Listed};
 pub use metadata::{BoardInfo, MetadataChange};
 pub use server::{BoardServer, ServerSettings};
 pub use slug::BoardSlug;
+pub use transfer::TransferSettings;
 
 pub(crate) use home::{ManagedScratch, entries};
-pub(crate) use metadata::load as load_info;
+pub(crate) use metadata::{database_in, load as load_info};

@@ -13,7 +13,7 @@ use hermes_home::Location;
 use hermes_secret::SecretString;
 use sha2::{Digest, Sha256};
 
-use crate::boards::BoardSlug;
+use crate::boards::{BoardSlug, TransferSettings};
 
 /// The setting for all boards.
 const SETTING: &str = "kanban.database";
@@ -33,6 +33,7 @@ pub struct ServerSettings {
     /// Whether it comes from the variable, which outranks the path of a database in another variable.
     is_by_variable: bool,
     passwords: Passwords,
+    transfer: TransferSettings,
 }
 
 impl ServerSettings {
@@ -55,6 +56,8 @@ impl ServerSettings {
         let address = by_variable
             .or_else(|| filled(config.text(SETTING).to_owned()))
             .or_else(|| of_default(env, default_home?));
+        let user_home = &location.user_home;
+        let transfer = TransferSettings::resolve(config, env, user_home, default_home);
         // Boards in files need no password, and most are.
         let passwords = Passwords {
             given: named(vars::PGPASSWORD.name).map(SecretString::new),
@@ -68,6 +71,7 @@ impl ServerSettings {
             address,
             is_by_variable,
             passwords,
+            transfer,
         }
     }
 
@@ -100,7 +104,10 @@ impl ServerSettings {
                 schema: schema_of(slug),
             })
         });
-        Some(BoardServer { place })
+        Some(BoardServer {
+            place,
+            transfer: self.transfer.clone(),
+        })
     }
 }
 
@@ -133,12 +140,14 @@ fn schema_of(slug: &BoardSlug) -> String {
 /// A file of a board that speaks of a server and cannot be read: the board must not be taken for an empty
 /// one in a file.
 #[derive(Debug)]
-pub(super) struct Unreadable;
+pub(crate) struct Unreadable;
 
 /// Where a board on a server is, or why nobody can tell.
 #[derive(Debug, Clone)]
 pub struct BoardServer {
     place: Result<Box<BoardAddress>, AddressError>,
+    /// How files get from one of its machines to another.
+    pub(crate) transfer: TransferSettings,
 }
 
 impl PartialEq for BoardServer {
@@ -161,11 +170,19 @@ impl BoardServer {
             place: Err(AddressError::Invalid(
                 "the board.json of the board cannot be read".to_owned(),
             )),
+            transfer: TransferSettings::default(),
         }
     }
 
     pub(crate) fn place(&self) -> Result<&BoardAddress, AddressError> {
         self.place.as_deref().map_err(Clone::clone)
+    }
+
+    /// What the schema of a board is called that has moved away and must make room.
+    pub(crate) fn aside(schema: &str, at: &str) -> String {
+        let end = format!("_moved-{at}");
+        let kept: String = schema.chars().take(LONGEST - end.len()).collect();
+        kept + &end
     }
 
     /// The address, without a password; `None` if it is invalid.

@@ -208,6 +208,7 @@ fn keep_one(
                     content_type: None,
                     size,
                     uploaded_by: Some(UPLOADER.to_owned()),
+                    content: None,
                 });
             }
             Err(hermes_fs::Error::AlreadyExists { .. }) => {}

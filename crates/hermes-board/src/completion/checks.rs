@@ -21,6 +21,7 @@ use crate::completion::{CompletionSetup, finish_checks};
 use crate::dispatch::local::{ProcessSpace, check_mark, pids, terminate_earlier_checks};
 use crate::dispatch::{Children, LocalWorkerHost, WorkerHost};
 use crate::model::{Check, CheckEvidence, Checker, Task, TaskId};
+use crate::plan::OwnHost;
 use crate::store::{BoardStore, CheckOutcome, CheckStart, ChecksBegun, Completion};
 
 /// Bytes of the end of a check's output that are kept as evidence.
@@ -125,6 +126,7 @@ fn workspace(
         setup: setup.workers,
         children: &mut children,
         limits: None,
+        own: &OwnHost::default(),
     };
     host.prepare_workspace(&begun.task)
         .map(|resolved| resolved.path)

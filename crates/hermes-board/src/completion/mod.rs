@@ -17,13 +17,18 @@ use hermes_proc::Wake;
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::WorkerSetup;
+use crate::dispatch::local::helper_git;
 use crate::files::remove_finished_workspaces;
 use crate::model::{CheckEvidence, Task, TaskId};
+use crate::repository::Mirror;
 use crate::store::{
     BoardStore, CheckOutcome, CompleteOutcome, Completed, Completion, FailurePolicy, Release,
 };
-use crate::{Error, Result};
+use crate::{Error, RepositoryError, Result};
 use artifacts::keep_artifacts;
+
+/// Characters of a title in the message of a commit.
+const COMMIT_TITLE: usize = 100;
 
 /// What completing a card needs besides the board itself.
 pub struct CompletionSetup<'c> {
@@ -96,6 +101,19 @@ pub fn complete(
     if let (Some(seen), Some(workspace)) = (setup.workspace_seen, &task.workspace_path) {
         artifacts::use_host_paths(&mut completion, seen, Path::new(workspace));
     }
+    let before_done = |completion: &mut Completion| {
+        if let Some(before_done) = setup.before_done {
+            before_done(completion)?;
+        }
+        push_branch(&task, setup)
+    };
+    let setup = &CompletionSetup {
+        before_done: match &task.repository {
+            Some(_) => Some(&before_done),
+            None => setup.before_done,
+        },
+        ..*setup
+    };
     let unjudged = match judge_goal(&task, &completion, setup) {
         GoalVerdict::Reached => None,
         // A judge who cannot be asked must not hold up work that is finished.
@@ -125,6 +143,27 @@ pub fn complete(
         checks,
         unjudged,
     })
+}
+
+/// Commits what is not committed in the worktree of a card with a repository, and pushes its branch
+/// there: what is done is where everybody finds it. Does nothing if the work is on another machine, which
+/// has pushed it.
+fn push_branch(task: &Task, setup: &CompletionSetup<'_>) -> Result<()> {
+    let Some(address) = &task.repository else {
+        return Ok(());
+    };
+    let git = helper_git(setup.workers).map_err(RepositoryError::from)?;
+    let mirror = Mirror::of(setup.board, address, git)?;
+    let target = setup.board.workspace_of(&task.id)?;
+    if !mirror.has_worktree(&target) {
+        return Ok(());
+    }
+    let branch = task.work_branch();
+    let title = hermes_text::one_line(&task.title, COMMIT_TITLE);
+    let message = format!("{title}\n\nCard: {}\n", task.id);
+    mirror.commit_rest(&target, &branch, &message)?;
+    mirror.push(&target, &branch)?;
+    Ok(())
 }
 
 /// The verdict on the goal of a card; a card without one, or that is finished already, passes.

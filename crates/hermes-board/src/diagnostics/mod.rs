@@ -14,8 +14,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::model::text_enum::text_enum;
-use crate::model::{Event, Object, Run, RunId, Task, TaskId};
+use crate::model::{Object, Run, RunId, Task, TaskId};
 use crate::plan::{Plan, Verdict};
+use crate::sqlite::{History, PastEvent, Suspicion};
 use crate::{Result, StoredBoard};
 
 text_enum! {
@@ -132,7 +133,7 @@ pub struct TriageModels {
 pub(crate) struct Case<'a> {
     pub(crate) task: &'a Task,
     /// In order.
-    pub(crate) events: &'a [Event],
+    pub(crate) events: &'a [PastEvent],
     /// In order.
     pub(crate) runs: &'a [Run],
     pub(crate) now: i64,
@@ -199,27 +200,12 @@ pub fn diagnose_board(
     thresholds: &Thresholds,
     plan: &Plan,
 ) -> Result<Vec<CardDiagnostics>> {
-    let mut verdicts: HashMap<&TaskId, Verdict> = HashMap::new();
-    for (id, verdict) in plan.reasons() {
-        verdicts.entry(id).or_insert(verdict);
-    }
-    let in_vain: Vec<TaskId> = verdicts
-        .iter()
-        .filter(|(_, verdict)| matches!(verdict, Verdict::Unassigned | Verdict::CannotStart { .. }))
-        .map(|(id, _)| (*id).clone())
-        .collect();
-    let (now, cases) = board.suspects(only, thresholds.stranded_threshold_seconds, &in_vain)?;
+    let verdicts = Verdicts::of(plan);
+    let (now, cases) = board.suspects(only, &verdicts.suspicion(thresholds))?;
     let mut found: Vec<CardDiagnostics> = cases
         .into_iter()
-        .map(|(task, events, runs)| CardDiagnostics {
-            diagnostics: diagnose(&Case {
-                task: &task,
-                events: &events,
-                runs: &runs,
-                now,
-                thresholds,
-                verdict: verdicts.get(&task.id),
-            }),
+        .map(|(task, history)| CardDiagnostics {
+            diagnostics: diagnose(&verdicts.case(&task, &history, now, thresholds)),
             task_id: task.id,
             title: task.title,
             status: task.state.word,
@@ -234,6 +220,70 @@ pub fn diagnose_board(
     };
     found.sort_by_key(|card| (std::cmp::Reverse(worst(card)), card.task_id.clone()));
     Ok(found)
+}
+
+/// What is wrong with cards that were read already, as [`diagnose_board`] finds it; cards without
+/// anything are left out.
+pub fn diagnose_cards<'t>(
+    board: &StoredBoard,
+    cards: impl Iterator<Item = &'t Task>,
+    thresholds: &Thresholds,
+    plan: &Plan,
+) -> Result<HashMap<&'t TaskId, Vec<Diagnostic>>> {
+    let verdicts = Verdicts::of(plan);
+    let (now, cases) = board.suspects_among(cards, &verdicts.suspicion(thresholds))?;
+    let found = cases.into_iter().map(|(task, history)| {
+        let found = diagnose(&verdicts.case(task, &history, now, thresholds));
+        (&task.id, found)
+    });
+    Ok(found.filter(|(_, found)| !found.is_empty()).collect())
+}
+
+/// Why a dispatcher starts no worker, by card.
+struct Verdicts<'p> {
+    first: HashMap<&'p TaskId, Verdict>,
+    in_vain: Vec<TaskId>,
+}
+
+impl<'p> Verdicts<'p> {
+    fn of(plan: &'p Plan) -> Self {
+        let mut first: HashMap<&TaskId, Verdict> = HashMap::new();
+        for (id, verdict) in plan.reasons() {
+            first.entry(id).or_insert(verdict);
+        }
+        let in_vain = first
+            .iter()
+            .filter(|(_, verdict)| {
+                matches!(verdict, Verdict::Unassigned | Verdict::CannotStart { .. })
+            })
+            .map(|(id, _)| (*id).clone())
+            .collect();
+        Self { first, in_vain }
+    }
+
+    fn suspicion(&self, thresholds: &Thresholds) -> Suspicion<'_> {
+        Suspicion {
+            stranded_seconds: thresholds.stranded_threshold_seconds,
+            in_vain: &self.in_vain,
+        }
+    }
+
+    fn case<'a>(
+        &'a self,
+        task: &'a Task,
+        history: &'a History,
+        now: i64,
+        thresholds: &'a Thresholds,
+    ) -> Case<'a> {
+        Case {
+            task,
+            events: &history.events,
+            runs: &history.runs,
+            now,
+            thresholds,
+            verdict: self.first.get(&task.id),
+        }
+    }
 }
 
 impl Action {

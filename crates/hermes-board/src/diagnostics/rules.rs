@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::diagnostics::{Action, Case, Diagnostic, DiagnosticKind, Severity};
-use crate::model::{Event, Object, Status, object};
+use crate::model::{Object, Status, object};
+use crate::sqlite::PastEvent;
 
 /// A worker named cards as its own that it did not create, and has not completed the card since.
 pub(super) fn hallucinated_cards(case: &Case<'_>) -> Option<Diagnostic> {
@@ -88,7 +89,7 @@ pub(super) fn triage_aux_unavailable(case: &Case<'_>) -> Option<Diagnostic> {
 }
 
 /// Events of a kind that no later completion or edit has made irrelevant.
-fn since_last_completion<'e>(events: &'e [Event], kind: &str) -> Vec<&'e Event> {
+fn since_last_completion<'e>(events: &'e [PastEvent], kind: &str) -> Vec<&'e PastEvent> {
     let mut found = Vec::new();
     for event in events {
         match event.kind.as_str() {
@@ -100,12 +101,12 @@ fn since_last_completion<'e>(events: &'e [Event], kind: &str) -> Vec<&'e Event> 
     found
 }
 
-fn count(signs: &[&Event]) -> i64 {
+fn count(signs: &[&PastEvent]) -> i64 {
     i64::try_from(signs.len()).unwrap_or(i64::MAX)
 }
 
 /// The names that the events list, each once.
-fn listed(signs: &[&Event], key: &str, as_key: &str) -> Object {
+fn listed(signs: &[&PastEvent], key: &str, as_key: &str) -> Object {
     let mut names: Vec<&Value> = Vec::new();
     for sign in signs {
         let list = sign

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::boards::{Board, BoardSlug, Listed};
 use crate::dispatch::Dispatcher;
+use crate::dispatch::log_teller::LogTeller;
 use crate::plan::Report;
-use crate::{BoardEvent, BoardOptions, CheckDepth, Error, EventQuery, Result, StoredBoard};
+use crate::{
+    BoardEvent, BoardOptions, CheckDepth, Error, EventQuery, Result, StoredBoard, own_lock,
+};
 
 /// How long a board that cannot be used is skipped.
 const REST: Duration = Duration::from_mins(5);
@@ -52,6 +55,7 @@ pub struct BoardLoop {
     ticks: u64,
     vain_ticks: u32,
     warned_at: Option<Instant>,
+    logs: LogTeller,
 }
 
 /// What is remembered of a board.
@@ -80,6 +84,7 @@ impl BoardLoop {
             ticks: 0,
             vain_ticks: 0,
             warned_at: None,
+            logs: LogTeller::default(),
         }
     }
 
@@ -135,6 +140,10 @@ impl BoardLoop {
             };
             watch.seen = Some(before);
             let report = self.dispatcher.tick(&mut store)?;
+            if store.is_on_server() {
+                let running = store.running_here(&own_lock())?;
+                self.logs.watch(board, &self.options, running);
+            }
             row.events = store.events(&EventQuery {
                 after: before,
                 ..EventQuery::default()
@@ -156,6 +165,12 @@ impl BoardLoop {
                 TickOutcome::Failed(error)
             }
         };
+    }
+
+    /// Tells boards on servers that this dispatcher ends.
+    pub fn leave(&mut self) {
+        let options = self.options.clone();
+        self.dispatcher.leave(&options);
     }
 
     /// Files whose changes may give the dispatcher something to do, and directories in which boards

@@ -1,17 +1,26 @@
 //! A process that dispatches: single ticks, previews, reclaiming by hand.
 
+use std::time::Duration;
+
 use hermes_home::ProfileName;
 
 use crate::boards::{Board, BoardHome, TickLock};
+use crate::dispatch::heartbeat::HostHeartbeat;
 use crate::dispatch::local::{Children, HomeLock, LocalWorkerHost, WorkerSetup};
-use crate::dispatch::{Reclaimed, Tick, WorkerHost, reclaim};
-use crate::model::{TaskId, WorkspaceKind};
-use crate::plan::{Limits, Plan, Report, Verdict, plan, why_resting};
+use crate::dispatch::{Reclaimed, Tick, WorkerHost, handover, reclaim};
+use crate::model::{RunId, TaskId, WorkspaceKind};
+use crate::plan::{Limits, OwnHost, Plan, Report, Verdict, plan, why_resting};
 use crate::store::BoardStore;
-use crate::{Clock, Error, Result, StoredBoard, SystemClock, own_lock};
+use crate::{
+    BoardOptions, Clock, Error, HostEntry, HostOrigin, HostSettings, Result, StoredBoard,
+    SystemClock, ensure_host_id, own_host, own_lock,
+};
 
 /// A tick that starts more workers than this without any limit set is worth a warning.
 const MANY: usize = 8;
+
+/// Longest time between two ticks, unless somebody says otherwise.
+const INTERVAL: Duration = Duration::from_mins(1);
 
 /// Noted once, when the first worker gets a scratch workspace.
 const SCRATCH_TIP: &str = "This card has a scratch workspace, which is removed when the card is done. \
@@ -24,7 +33,13 @@ pub struct Dispatcher {
     pub home: BoardHome,
     pub limits: Limits,
     pub workers: WorkerSetup,
+    /// What is configured about this host.
+    pub host_settings: HostSettings,
+    /// Longest time between two ticks.
+    pub interval: Duration,
     children: Children,
+    own: OwnHost,
+    heartbeat: HostHeartbeat,
 }
 
 impl Dispatcher {
@@ -34,7 +49,20 @@ impl Dispatcher {
             home,
             limits,
             workers,
+            host_settings: HostSettings::default(),
+            interval: INTERVAL,
             children: Children::default(),
+            own: OwnHost::default(),
+            heartbeat: HostHeartbeat::default(),
+        }
+    }
+
+    /// The same dispatcher, on a host that is configured like this.
+    #[must_use]
+    pub fn on_host(self, host_settings: HostSettings) -> Self {
+        Self {
+            host_settings,
+            ..self
         }
     }
 
@@ -60,11 +88,15 @@ impl Dispatcher {
                 None
             }
         };
+        self.register(store)?;
         let claim = own_lock();
         let tick = Tick::new(self.limits.clone(), claim);
-        store.begin_turn()?;
+        let ours = self.begin_turn(store)?;
         let report = tick.run(store, &mut self.host(&board));
         store.end_turn();
+        if store.is_on_server() {
+            handover::after_turn(store, &self.workers, &ours);
+        }
         let report = report?;
         if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
             tracing::warn!(
@@ -83,6 +115,25 @@ impl Dispatcher {
         ];
         self.after_loss(store, lost.into_iter().flatten());
         Ok(report)
+    }
+
+    /// Waits for the dispatchers of other machines, and for the work that they are about to hand over.
+    /// Gives the attempts of this machine that are in progress.
+    fn begin_turn(&self, store: &mut StoredBoard) -> Result<Vec<(TaskId, RunId)>> {
+        if !store.is_on_server() {
+            return Ok(Vec::new());
+        }
+        for _ in 0..handover::LOOKS {
+            handover::before_turn(store, &self.workers);
+            store.begin_turn()?;
+            if !handover::is_awaited(store)? {
+                return store.running_here(&own_lock());
+            }
+            store.end_turn();
+            std::thread::sleep(handover::PAUSE);
+        }
+        store.begin_turn()?;
+        store.running_here(&own_lock())
     }
 
     /// What a tick would do now: takes no lock, sends no signal, writes nothing.
@@ -119,7 +170,29 @@ impl Dispatcher {
                 open_parents.push(parent);
             }
         }
-        Ok(vec![why_resting(&task, &open_parents)])
+        let run = task.current_run_id;
+        let run = run.map(|run| store.run(run)).transpose()?.flatten();
+        let host = run.and_then(|run| run.host);
+        Ok(vec![why_resting(&task, &open_parents, host)])
+    }
+
+    /// Makes this host and its dispatcher known to the board, and that they are alive.
+    fn register(&mut self, store: &mut StoredBoard) -> Result<()> {
+        let entry = HostEntry {
+            id: ensure_host_id(&self.home)?,
+            name: self.host_settings.name(),
+            labels: self.host_settings.labels.clone(),
+            slots: self.limits.max_in_progress_per_host,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            beat_seconds: HostHeartbeat::seconds(self.interval),
+            origin: HostOrigin::of(&self.home),
+        };
+        self.heartbeat.give(store, entry)
+    }
+
+    /// Tells boards on servers that nobody dispatches for them on this host any more.
+    pub fn leave(&mut self, options: &BoardOptions) {
+        self.heartbeat.end(options);
     }
 
     /// Has the resources released that workers of these cards, and workers that were killed, could
@@ -150,7 +223,13 @@ impl Dispatcher {
 
     /// This machine, as far as one board is concerned.
     pub fn host<'w>(&'w mut self, board: &'w Board) -> LocalWorkerHost<'w> {
+        self.own = OwnHost {
+            id: own_host(&self.home, &self.host_settings).map(|host| host.id),
+            name: self.host_settings.name(),
+            labels: self.host_settings.labels.clone(),
+        };
         LocalWorkerHost {
+            own: &self.own,
             board,
             home: &self.home,
             setup: &self.workers,

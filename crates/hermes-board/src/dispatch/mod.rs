@@ -6,7 +6,10 @@
 
 mod board_loop;
 mod dispatcher;
+mod handover;
+mod heartbeat;
 pub(crate) mod local;
+mod log_teller;
 mod reclaim;
 mod sweeper;
 mod tick;
@@ -21,5 +24,5 @@ pub use local::{
 };
 pub use reclaim::{Reclaimed, reclaim};
 pub use tick::{Step, Tick};
-pub use worker_fact::{AttemptProcesses, Processes, worker_fact};
+pub use worker_fact::{AttemptProcesses, JudgingHost, Processes, worker_fact};
 pub use worker_host::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};

@@ -9,10 +9,10 @@ use crate::Result;
 use crate::dispatch::sweeper::{SweepResult, Sweeper};
 use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};
 use crate::model::{TaskId, Termination};
-use crate::plan::{Action, Limits, NotStarted, Plan, Report, Started, WorkerRef, plan};
+use crate::plan::{Action, Capped, Limits, NotStarted, Plan, Report, Started, WorkerRef, plan};
 use crate::store::{
-    Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, FailurePolicy, Release,
-    ResolvedWorkspace,
+    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant, Claimed,
+    FailurePolicy, Release, ResolvedWorkspace,
 };
 
 /// How long a plan is valid.
@@ -70,6 +70,8 @@ enum Stage {
 struct Start {
     claimed: Claimed,
     from: ClaimFrom,
+    /// Id of this host, as the claim has it.
+    host: Option<String>,
 }
 
 impl Start {
@@ -137,7 +139,12 @@ impl Tick {
                 Err(error) => Stage::Failed(start, format!("workspace: {error}")),
             },
             Stage::Prepared(start, workspace) => {
-                match store.record_workspace(start.id(), start.claimed.run, &workspace)? {
+                let claimant = Claimant {
+                    run: start.claimed.run,
+                    lock: &self.lock,
+                    host: start.host.as_deref(),
+                };
+                match store.record_workspace(start.id(), claimant, &workspace)? {
                     Applied::Yes => Stage::Recorded(start, workspace),
                     Applied::LostRace => self.lose(start.id()),
                 }
@@ -190,6 +197,7 @@ impl Tick {
         report.skipped_per_profile_capped = plan.skipped_per_profile_capped;
         report.skipped_capped = plan.skipped_capped;
         report.skipped_scheduled = plan.skipped_scheduled;
+        report.skipped_placement = plan.skipped_placement;
         report.respawn_guarded = plan.respawn_guarded;
         report.cannot_start = plan.cannot_start;
         report.delayed = plan.delayed;
@@ -250,7 +258,8 @@ impl Tick {
                 }
             }
             Action::SendBack { task } => {
-                return self.claim(task, ClaimFrom::Ready, store, host);
+                let caps = ClaimCaps::default();
+                return self.claim(task, ClaimFrom::Ready, caps, store, host);
             }
             Action::Start {
                 task,
@@ -260,7 +269,8 @@ impl Tick {
                 let is_free =
                     leftover.is_none() || self.ended.get(&task).is_some_and(|end| end.terminated);
                 if is_free {
-                    return self.claim(task, from, store, host);
+                    let caps = self.limits.claim_caps();
+                    return self.claim(task, from, caps, store, host);
                 }
                 self.report.reclaim_deferred.push(task);
             }
@@ -273,6 +283,7 @@ impl Tick {
         &mut self,
         task: TaskId,
         from: ClaimFrom,
+        caps: ClaimCaps,
         store: &mut impl BoardStore,
         host: &impl WorkerHost,
     ) -> Result<Stage> {
@@ -282,15 +293,28 @@ impl Tick {
             ttl_seconds: self.limits.claim_ttl_seconds,
             from,
             dispatcher: host.dispatcher_identity(),
+            host: host.host(),
+            caps,
         };
         let outcome = store.claim(&request)?;
         Ok(match outcome {
             ClaimOutcome::Claimed(claimed) => Stage::Claimed(Box::new(Start {
                 claimed: *claimed,
                 from,
+                host: request.host.map(|host| host.id),
             })),
             ClaimOutcome::ParentsOpen => {
                 self.report.sent_back.push(task);
+                Stage::Act
+            }
+            ClaimOutcome::Full(cap) => {
+                // Others claimed cards since this one was planned.
+                self.report.skipped_capped.push(Capped {
+                    task_id: task,
+                    cap: cap.cap,
+                    limit: cap.limit,
+                    current: cap.current,
+                });
                 Stage::Act
             }
             ClaimOutcome::NotClaimable { .. }

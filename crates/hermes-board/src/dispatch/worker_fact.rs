@@ -36,18 +36,32 @@ pub enum AttemptProcesses {
     ChildrenOnly,
 }
 
-/// What is known of the worker of a card in progress. `own_lock` is a lock of this machine.
+/// The machine that judges workers.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgingHost<'a> {
+    /// A lock of this machine.
+    pub lock: &'a str,
+    /// Its id, if it has one.
+    pub id: Option<&'a str>,
+}
+
+/// What is known of the worker of a card in progress.
 pub fn worker_fact(
     running: &RunningTask,
-    own_lock: &str,
+    own: JudgingHost<'_>,
     processes: &impl Processes,
 ) -> WorkerFact {
     let task = &running.card.id;
-    let own_host = running
-        .claim
-        .lock
-        .as_deref()
-        .is_some_and(|lock| is_same_host(own_lock, lock));
+    let own_host = match running.host_id.as_deref() {
+        // Two machines may have one name, and two installations of one machine share its boot.
+        Some(theirs) if own.id != Some(theirs) => return WorkerFact::OtherHost,
+        Some(_) => true,
+        None => running
+            .claim
+            .lock
+            .as_deref()
+            .is_some_and(|lock| is_same_host(own.lock, lock)),
+    };
     let same_boot = running
         .identity
         .as_ref()

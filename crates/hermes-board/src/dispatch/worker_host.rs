@@ -1,7 +1,7 @@
 //! The machine on which a dispatcher starts and terminates workers, as a trait: processes and
 //! directories in the product, simulated ones in `hermes-board-sim`.
 
-use crate::model::{RunId, Task, Termination, WorkerIdentity};
+use crate::model::{HostRef, RunId, Task, Termination, WorkerIdentity};
 use crate::plan::{Facts, WorkerRef};
 use crate::store::{ResolvedWorkspace, Snapshot};
 
@@ -12,6 +12,11 @@ pub trait WorkerHost {
 
     /// Identity of this process, by which others can tell later whether it is still running.
     fn dispatcher_identity(&self) -> Option<WorkerIdentity> {
+        None
+    }
+
+    /// This machine as attempts record it.
+    fn host(&self) -> Option<HostRef> {
         None
     }
 

@@ -50,6 +50,7 @@ pub fn attach_bytes(
         content_type: file.content_type.map(str::to_owned),
         size,
         uploaded_by: file.uploaded_by.map(str::to_owned),
+        content: None,
     };
     let recorded = store.record_attachment(task, &new).and_then(|number| {
         store

@@ -2,13 +2,17 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use hermes_fs::{Directory, Kind, resolved};
 
 use crate::boards::BoardHome;
 use crate::files::cleanup::remove_finished_workspaces;
+use crate::files::transfer::publish_attachments;
+use crate::files::workspace_archive::is_left_by;
+use crate::model::TaskId;
+use crate::sqlite::shared_root;
 use crate::{Result, StoredBoard};
 
 const DAY_SECONDS: u64 = 86_400;
@@ -57,7 +61,11 @@ pub fn collect_garbage(
     retention: &Retention,
 ) -> Result<GarbageReport> {
     let mut report = GarbageReport::default();
-    let archived = store.archived_scratch()?;
+    let archived = if store.is_on_server() {
+        archived_here(store)?
+    } else {
+        store.archived_scratch()?
+    };
     // Only below this board's own root: other boards have their own collection.
     let root = resolved(&store.board().workspaces);
     let own: Vec<_> = archived
@@ -65,14 +73,45 @@ pub fn collect_garbage(
         .filter(|(_, path)| resolved(&home.expand(path)).starts_with(&root))
         .collect();
     report.workspaces = remove_finished_workspaces(home, &own);
+    if store.is_on_server() {
+        remove_left_aside(store, &own)?;
+    }
     report.events = store.forget_old_events(i64::from(retention.event_days) * 86_400)?;
     report.rows = store.forget_orphans()?;
+    if store.is_on_server() {
+        report.rows += store.forget_contents()?;
+        remove_unnamed_contents(store)?;
+        publish_attachments(store)?;
+    }
     report.logs = remove_old_files(&store.board().logs, retention.log_days)?;
     report.attachments = remove_unnamed_attachments(store)?;
     if let Some(days) = retention.archive_days {
         report.boards = remove_old_archives(&home.archive_dir(), days)?;
     }
     Ok(report)
+}
+
+/// The directories that archived cards have on this machine. The paths on the cards may be those of
+/// others.
+fn archived_here(store: &StoredBoard) -> Result<Vec<(TaskId, PathBuf)>> {
+    let cards = store.archived_cards_with_files()?.into_iter();
+    cards
+        .map(|task| Ok((task.clone(), store.board().workspace_of(&task)?)))
+        .collect()
+}
+
+/// What was put aside of the workspaces of archived cards.
+fn remove_left_aside(store: &StoredBoard, archived: &[(TaskId, PathBuf)]) -> Result<()> {
+    let Some(workspaces) = opened(&store.board().workspaces)? else {
+        return Ok(());
+    };
+    for entry in workspaces.entries()? {
+        let name = entry.name.to_string_lossy();
+        if archived.iter().any(|(task, _)| is_left_by(&name, task)) {
+            workspaces.remove_tree(Path::new(&entry.name))?;
+        }
+    }
+    Ok(())
 }
 
 fn remove_old_files(directory: &Path, days: u32) -> Result<usize> {
@@ -112,6 +151,28 @@ fn remove_unnamed_attachments(store: &StoredBoard) -> Result<usize> {
         }
     }
     Ok(removed)
+}
+
+/// Contents in the shared directory that the database does not know. Young ones may be on their way.
+fn remove_unnamed_contents(store: &StoredBoard) -> Result<()> {
+    let Some(shared) = shared_root(store)? else {
+        return Ok(());
+    };
+    let Some(directory) = opened(&shared)? else {
+        return Ok(());
+    };
+    let named: HashSet<String> = store
+        .shared_contents()?
+        .into_iter()
+        .map(|number| number.to_string())
+        .collect();
+    for entry in directory.entries()? {
+        let is_known = entry.name.to_str().is_some_and(|name| named.contains(name));
+        if entry.kind == Kind::File && !is_known && is_older(&directory, &entry.name, 1) {
+            directory.remove_file(Path::new(&entry.name))?;
+        }
+    }
+    Ok(())
 }
 
 fn remove_old_archives(directory: &Path, days: u32) -> Result<usize> {

@@ -3,6 +3,7 @@
 mod assignee;
 mod check;
 mod follower;
+mod host;
 mod obstacle;
 mod records;
 pub(crate) mod repo_path;
@@ -17,6 +18,7 @@ pub use crate::id::{RunId, TaskId};
 pub use assignee::Assignee;
 pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, NewCheck};
 pub use follower::Follower;
+pub use host::{Host, HostRef, Placement, parse_host_name, parse_label};
 pub use obstacle::Obstacle;
 pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
 pub use repo_path::RepoPath;

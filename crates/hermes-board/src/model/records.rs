@@ -41,6 +41,12 @@ pub struct Run {
     pub claim_expires: Option<i64>,
     pub max_runtime_seconds: Option<i64>,
     pub last_heartbeat_at: Option<i64>,
+    /// The host of its worker; `None` for an attempt of another program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<String>,
+    /// What that host was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl Run {

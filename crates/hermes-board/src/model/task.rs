@@ -63,6 +63,9 @@ pub struct Task {
     /// in; empty if the agent chose none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filed_within: Option<String>,
+    /// The address that its worktree is cloned from and pushed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     pub block_kind: Option<String>,
     /// How often it was blocked for the same reason.
     pub block_recurrences: i64,
@@ -70,6 +73,12 @@ pub struct Task {
     pub last_heartbeat_at: Option<i64>,
     /// Time before which it is not worked on.
     pub scheduled_at: Option<i64>,
+    /// Labels that the host of its worker must have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_labels: Vec<String>,
+    /// Name of the host that it must be worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
 }
 
 /// Status of a card with the text it was read from.
@@ -90,6 +99,15 @@ impl From<Status> for TaskState {
 }
 
 impl Task {
+    /// The branch that its worktree is on.
+    pub(crate) fn work_branch(&self) -> String {
+        let given = self.branch_name.as_deref().map(str::trim);
+        match given.filter(|name| !name.is_empty()) {
+            Some(name) => name.to_owned(),
+            None => format!("wt/{}", self.id),
+        }
+    }
+
     /// The status.
     pub fn status(&self) -> Status {
         self.state.status

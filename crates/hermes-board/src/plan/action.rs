@@ -64,6 +64,10 @@ pub struct Plan {
     pub report: Report,
     /// Whether the limit of a profile counts over all boards.
     pub counts_other_boards: bool,
+    /// The time of the board when it was made.
+    pub made_at: i64,
+    /// The name of the host that it is for.
+    pub host: String,
 }
 
 impl Action {

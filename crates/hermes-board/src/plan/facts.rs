@@ -18,6 +18,17 @@ pub struct Facts {
     pub obstacles: HashMap<TaskId, Obstacle>,
     /// Cards in progress on other boards, by profile, as far as they count here.
     pub running_elsewhere: BTreeMap<String, usize>,
+    /// This host, as far as cards can ask for it.
+    pub host: OwnHost,
+}
+
+/// The host of a dispatcher.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnHost {
+    /// Its id; `None` before it was registered anywhere.
+    pub id: Option<String>,
+    pub name: String,
+    pub labels: Vec<String>,
 }
 
 impl Facts {

@@ -2,7 +2,7 @@
 //! configuration for every command and process.
 
 use crate::model::Assignee;
-use crate::store::FailurePolicy;
+use crate::store::{ClaimCaps, FailurePolicy};
 
 /// The limits of a dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Limits {
     pub max_spawn: Option<usize>,
     pub max_in_progress: Option<usize>,
     pub max_in_progress_per_profile: Option<usize>,
+    /// The slots of this host.
+    pub max_in_progress_per_host: Option<usize>,
     /// Which cards of a profile count for its limit.
     pub cap_scope: CapScope,
     pub default_assignee: Option<Assignee>,
@@ -46,6 +48,7 @@ impl Default for Limits {
             max_spawn: None,
             max_in_progress: None,
             max_in_progress_per_profile: None,
+            max_in_progress_per_host: None,
             cap_scope: CapScope::Board,
             default_assignee: None,
         }
@@ -60,7 +63,18 @@ impl Limits {
 
     /// Whether it matters to a card how many others are in progress or come first.
     pub(crate) fn has_cap(&self) -> bool {
-        self.lowest_cap().is_some() || self.max_in_progress_per_profile.is_some()
+        self.lowest_cap().is_some()
+            || self.max_in_progress_per_profile.is_some()
+            || self.max_in_progress_per_host.is_some()
+    }
+
+    /// What a claim keeps to by itself.
+    pub(crate) fn claim_caps(&self) -> ClaimCaps {
+        ClaimCaps {
+            for_all: self.lowest_cap(),
+            per_profile: self.max_in_progress_per_profile,
+            per_host: self.max_in_progress_per_host,
+        }
     }
 
     /// The lowest limit on running cards, with its key in the configuration.

@@ -10,6 +10,7 @@ mod age;
 mod facts;
 mod guard;
 mod limits;
+mod placement;
 mod planner;
 mod queue;
 mod report;
@@ -17,18 +18,22 @@ mod sweep;
 mod why;
 
 pub use action::{Action, EndWorker, Plan};
-pub use facts::{Facts, WorkerFact, WorkerRef};
+pub use facts::{Facts, OwnHost, WorkerFact, WorkerRef};
 pub use guard::{GuardReason, Held};
 pub use limits::{CapScope, Limits, automatic_in_progress};
+pub use placement::Misplaced;
 pub use planner::plan;
 pub use report::{
-    Capped, Hampered, HeldBack, NotStarted, ProfileCapped, Report, Started, TooEarly,
+    Capped, Elsewhere, Hampered, HeldBack, NotStarted, ProfileCapped, Report, Started, TooEarly,
 };
 pub use why::{Verdict, why_resting};
 
 #[cfg(test)]
 mod testing;
 
+#[cfg(test)]
+#[path = "placement_tests.rs"]
+mod placement_tests;
 #[cfg(test)]
 #[path = "queue_tests.rs"]
 mod queue_tests;

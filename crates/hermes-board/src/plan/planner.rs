@@ -19,6 +19,8 @@ pub fn plan(board: &Snapshot, facts: &Facts, limits: &Limits) -> Plan {
     };
     let mut plan = Plan {
         counts_other_boards: limits.counts_other_boards(),
+        made_at: board.taken_at,
+        host: facts.host.name.clone(),
         ..Plan::default()
     };
     let result = sweep(input, &mut plan);
@@ -33,11 +35,7 @@ pub fn plan(board: &Snapshot, facts: &Facts, limits: &Limits) -> Plan {
         order(&mut ready);
         ready
     };
-    let running = result
-        .running
-        .iter()
-        .map(|running| running.card.assignee.as_deref());
-    let mut queue = Queue::new(input, &mut plan, running);
+    let mut queue = Queue::new(input, &mut plan, result.running.into_iter());
     for waiting in &ready {
         queue.ready(waiting);
     }

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use crate::plan::action::PlanInput;
 use crate::plan::age::since;
 use crate::plan::guard::held;
+use crate::plan::placement::misplaced;
 use crate::plan::{
-    Action, Capped, GuardReason, Hampered, Held, HeldBack, Plan, ProfileCapped, Started, TooEarly,
-    WorkerRef,
+    Action, Capped, Elsewhere, GuardReason, Hampered, Held, HeldBack, Plan, ProfileCapped, Started,
+    TooEarly, WorkerFact, WorkerRef,
 };
-use crate::store::{Candidate, ClaimFrom, GuardFacts, WaitNote, WaitReason};
+use crate::store::{Candidate, ClaimFrom, GuardFacts, HOST_CAP, RunningTask, WaitNote, WaitReason};
 
 /// A card that could be worked on.
 pub(super) struct Waiting<'a> {
@@ -62,6 +63,8 @@ pub(super) struct Queue<'a, 'p> {
     plan: &'p mut Plan,
     in_progress: usize,
     by_profile: BTreeMap<&'a str, usize>,
+    /// Cards in progress on this host.
+    here: usize,
     notes: Vec<WaitNote>,
 }
 
@@ -70,20 +73,33 @@ impl<'a, 'p> Queue<'a, 'p> {
     pub(super) fn new(
         input: PlanInput<'a>,
         plan: &'p mut Plan,
-        running: impl Iterator<Item = Option<&'a str>>,
+        running: impl Iterator<Item = &'a RunningTask>,
     ) -> Self {
         let mut queue = Self {
             input,
             plan,
             in_progress: 0,
             by_profile: BTreeMap::new(),
+            here: 0,
             notes: Vec::new(),
         };
         for (profile, count) in &queue.input.facts.running_elsewhere {
             *queue.by_profile.entry(profile).or_default() += count;
         }
-        running.for_each(|assignee| queue.count(assignee));
+        for running in running {
+            queue.count(running.card.assignee.as_deref());
+            queue.here += usize::from(queue.is_here(running));
+        }
         queue
+    }
+
+    /// Whether a card is in progress on this host.
+    fn is_here(&self, running: &RunningTask) -> bool {
+        let facts = self.input.facts;
+        match (&running.host_id, &facts.host.id) {
+            (Some(id), own) => Some(id) == own.as_ref(),
+            (None, _) => facts.worker(&running.card.id) != WorkerFact::OtherHost,
+        }
     }
 
     fn count(&mut self, assignee: Option<&'a str>) {
@@ -101,6 +117,9 @@ impl<'a, 'p> Queue<'a, 'p> {
                 task_id: card.id.clone(),
                 at,
             });
+            return;
+        }
+        if self.is_misplaced(card) {
             return;
         }
         let given = card.assignee.as_deref().filter(|name| !name.is_empty());
@@ -141,6 +160,9 @@ impl<'a, 'p> Queue<'a, 'p> {
     /// Decides about a card that waits for a reviewer.
     pub(super) fn review(&mut self, waiting: &Waiting<'a>) {
         let card = waiting.card;
+        if self.is_misplaced(card) {
+            return;
+        }
         let Some(assignee) = card.assignee.as_deref().filter(|name| !name.is_empty()) else {
             self.plan.report.skipped_unassigned.push(card.id.clone());
             return;
@@ -164,6 +186,21 @@ impl<'a, 'p> Queue<'a, 'p> {
                 .actions
                 .push(Action::NoteWaiting { notes: self.notes });
         }
+    }
+
+    /// Whether a card asks for another host.
+    fn is_misplaced(&mut self, card: &Candidate) -> bool {
+        let PlanInput { facts, board, .. } = self.input;
+        let why = misplaced(&card.placement, &facts.host, board);
+        let is_misplaced = why.is_some();
+        self.plan
+            .report
+            .skipped_placement
+            .extend(why.map(|why| Elsewhere {
+                task_id: card.id.clone(),
+                why,
+            }));
+        is_misplaced
     }
 
     /// Whether something keeps workers of this card from running; if they only have something to do
@@ -271,17 +308,19 @@ impl<'a, 'p> Queue<'a, 'p> {
     }
 
     fn is_full(&mut self, card: &Candidate) -> bool {
-        let reached = self
-            .input
-            .limits
-            .lowest_cap()
-            .filter(|(_, limit)| self.in_progress >= *limit);
-        if let Some((cap, limit)) = reached {
+        let limits = self.input.limits;
+        let for_all = limits.lowest_cap();
+        let for_all = for_all.map(|(cap, limit)| (cap, limit, self.in_progress));
+        let slots = limits.max_in_progress_per_host;
+        let of_host = slots.map(|limit| (HOST_CAP, limit, self.here));
+        let mut caps = [for_all, of_host].into_iter().flatten();
+        let reached = caps.find(|(_, limit, current)| current >= limit);
+        if let Some((cap, limit, current)) = reached {
             self.plan.report.skipped_capped.push(Capped {
                 task_id: card.id.clone(),
                 cap,
                 limit,
-                current: self.in_progress,
+                current,
             });
         }
         reached.is_some()
@@ -298,6 +337,7 @@ impl<'a, 'p> Queue<'a, 'p> {
             return;
         }
         self.count(Some(assignee));
+        self.here += 1;
         self.plan.report.spawned.push(Started {
             task_id: card.id.clone(),
             assignee: assignee.to_owned(),

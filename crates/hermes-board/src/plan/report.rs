@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::model::{TaskId, WorkerExit};
-use crate::plan::GuardReason;
+use crate::plan::{GuardReason, Misplaced};
 use crate::store::AttemptEnd;
 
 /// Buckets of one tick. In a dry run they say what would happen.
@@ -44,6 +44,9 @@ pub struct Report {
     pub skipped_locked: bool,
     pub skipped_capped: Vec<Capped>,
     pub skipped_scheduled: Vec<TooEarly>,
+    /// Cards that ask for another host than this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped_placement: Vec<Elsewhere>,
     pub woken: Vec<TaskId>,
     /// Ready cards that wait for a parent again.
     pub sent_back: Vec<TaskId>,
@@ -107,6 +110,14 @@ pub struct TooEarly {
     pub at: i64,
 }
 
+/// A card that asks for another host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    pub task_id: TaskId,
+    #[serde(flatten)]
+    pub why: Misplaced,
+}
+
 /// A card for which no worker could be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotStarted {
@@ -144,6 +155,7 @@ impl Report {
             || !self.skipped_per_profile_capped.is_empty()
             || !self.respawn_guarded.is_empty()
             || !self.skipped_scheduled.is_empty()
+            || !self.skipped_placement.is_empty()
     }
 
     /// Whether workers could have been started, none was, and no reason that passes by itself

@@ -1,6 +1,6 @@
 //! Boards for the tests of the planner, made of a few words.
 
-use crate::model::{Assignee, RunId, TaskId, WorkerExit};
+use crate::model::{Assignee, Placement, RunId, TaskId, WorkerExit};
 use crate::plan::{Facts, Limits, Plan, Report, WorkerFact, plan};
 use crate::store::{Candidate, ClaimSeen, GuardFacts, RunningTask, Snapshot};
 
@@ -28,6 +28,7 @@ pub(super) fn card(id: &str, assignee: Option<&str>) -> Candidate {
         not_before: None,
         model: None,
         skills: Vec::new(),
+        placement: Placement::default(),
         guard: GuardFacts::default(),
     }
 }
@@ -81,6 +82,7 @@ impl Scene {
             max_runtime_seconds: None,
             identity: None,
             dispatcher: None,
+            host_id: None,
             violation_streak: 0,
         };
         change(&mut running);

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::model::{Status, Task, TaskId, WorkerExit};
-use crate::plan::{Action, EndWorker, GuardReason, Plan};
-use crate::store::{AttemptEnd, ClaimFrom};
+use crate::plan::{Action, EndWorker, GuardReason, Misplaced, Plan};
+use crate::store::{AttemptEnd, ClaimFrom, HOST_CAP};
 
 /// One action of a tick about a card, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,6 +43,19 @@ pub enum Verdict {
         cap: &'static str,
         limit: usize,
         current: usize,
+    },
+    /// This host has no free slot.
+    HostFull {
+        host: String,
+        limit: usize,
+        current: usize,
+    },
+    /// It asks for another host.
+    OtherHost {
+        #[serde(flatten)]
+        why: Misplaced,
+        /// The time of the board.
+        now: i64,
     },
     HeldBack {
         reason: GuardReason,
@@ -83,6 +96,9 @@ pub enum Verdict {
     InProgress {
         lock: Option<String>,
         until: Option<i64>,
+        /// The host of its worker, if that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
     },
     /// It is ready and yet claimed.
     ClaimLeft {
@@ -188,10 +204,25 @@ impl Plan {
             (&row.task_id, verdict)
         });
         let capped = report.skipped_capped.iter().map(|row| {
-            let verdict = Verdict::NoRoom {
-                cap: row.cap,
-                limit: row.limit,
-                current: row.current,
+            let (limit, current) = (row.limit, row.current);
+            let verdict = match row.cap {
+                HOST_CAP => Verdict::HostFull {
+                    host: self.host.clone(),
+                    limit,
+                    current,
+                },
+                cap => Verdict::NoRoom {
+                    cap,
+                    limit,
+                    current,
+                },
+            };
+            (&row.task_id, verdict)
+        });
+        let elsewhere = report.skipped_placement.iter().map(|row| {
+            let verdict = Verdict::OtherHost {
+                why: row.why.clone(),
+                now: self.made_at,
             };
             (&row.task_id, verdict)
         });
@@ -211,6 +242,7 @@ impl Plan {
             .chain(hampered)
             .chain(busy)
             .chain(capped)
+            .chain(elsewhere)
             .chain(guarded)
             .chain(early)
     }
@@ -244,7 +276,8 @@ fn why_ended(end: &AttemptEnd, worker: &EndWorker) -> Verdict {
 }
 
 /// Why a tick does nothing about a card that is not in the plan.
-pub fn why_resting(task: &Task, open_parents: &[TaskId]) -> Verdict {
+/// `host` is that of the attempt in progress.
+pub fn why_resting(task: &Task, open_parents: &[TaskId], host: Option<String>) -> Verdict {
     match task.status() {
         Status::Triage => Verdict::Triage,
         Status::Todo => Verdict::WaitsFor {
@@ -260,6 +293,7 @@ pub fn why_resting(task: &Task, open_parents: &[TaskId]) -> Verdict {
         Status::Running => Verdict::InProgress {
             lock: task.claim_lock.clone(),
             until: task.claim_expires,
+            host,
         },
         Status::Blocked => Verdict::Blocked {
             kind: task.block_kind.clone(),
@@ -375,8 +409,12 @@ impl Verdict {
     /// The same for cards that a dispatcher leaves alone.
     fn sentence_at_rest(&self, time: impl Fn(i64) -> String) -> String {
         match self {
-            Self::InProgress { lock, until } => {
+            Self::InProgress { lock, until, host } => {
                 let who = lock.as_deref().unwrap_or("somebody");
+                let who = match host {
+                    Some(host) => format!("{who} on host {host}"),
+                    None => who.to_owned(),
+                };
                 match until {
                     Some(until) => format!(
                         "{who} is working on it; the claim lasts until {}.",
@@ -385,6 +423,14 @@ impl Verdict {
                     None => format!("{who} is working on it."),
                 }
             }
+            Self::HostFull {
+                host,
+                limit,
+                current,
+            } => format!(
+                "Host {host} has no free slot: {current} in progress, kanban.{HOST_CAP} is {limit}."
+            ),
+            Self::OtherHost { why, now } => why.sentence(*now),
             Self::ClaimLeft { lock } => {
                 format!(
                     "It is ready, but {lock} still holds a claim: `kanban reclaim` releases it."

@@ -10,6 +10,7 @@ use hermes_proc::{GitError, GitLimits};
 use serde::Serialize;
 
 use crate::model::{OnApprove, WorkspaceKind};
+use crate::repository_error::RepositoryError;
 use crate::review::ReviewedWork;
 use crate::review_error::ReviewError;
 use crate::{Error, Result};
@@ -60,6 +61,9 @@ impl ReviewedWork {
         match action {
             OnApprove::Keep => Ok(None),
             OnApprove::Merge => {
+                if let Some(address) = self.task.repository.clone() {
+                    return Err(RepositoryError::MergedThere { address }.into());
+                }
                 self.own_branch("merged")?;
                 let target = self.target()?;
                 self.must_be_clean(&target, &self.checked_out()?)?;

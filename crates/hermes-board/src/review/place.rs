@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use hermes_proc::{Git, GitError};
 
 use crate::Result;
+use crate::boards::Board;
+use crate::dispatch::WorkerSetup;
+use crate::dispatch::local::helper_git;
 use crate::model::{Task, WorkBase, WorkspaceKind};
+use crate::repository::Mirror;
 use crate::review_error::ReviewError;
 
 /// Small files that git keeps about a worktree.
@@ -18,6 +22,59 @@ pub(super) struct WorkLocation {
     pub(super) top: PathBuf,
     /// The part of the work tree that the card is about, if not all of it.
     pub(super) scope: Option<PathBuf>,
+}
+
+/// The worktree of a card whose repository has an address, on this machine, as far as it was pushed or
+/// done here.
+pub(super) fn checked_out(
+    board: &Board,
+    task: &Task,
+    address: &str,
+    setup: &WorkerSetup,
+) -> Result<PathBuf> {
+    if task.started_at.is_none() {
+        return Err(ReviewError::NotStarted {
+            id: task.id.clone(),
+        }
+        .into());
+    }
+    let mirror = Mirror::of(
+        board,
+        address,
+        helper_git(setup).map_err(ReviewError::from)?,
+    )?;
+    let target = board.workspace_of(&task.id)?;
+    match mirror.fetch() {
+        Ok(()) => {}
+        // What is here can be looked at all the same.
+        Err(error) if mirror.has_worktree(&target) => {
+            tracing::warn!(%error, "the repository of a card was not fetched");
+            return Ok(target);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(mirror.worktree(&target, &task.work_branch())?.path)
+}
+
+/// Where work began, with the repository as this machine has it.
+pub(super) fn base_here(
+    board: &Board,
+    task: &Task,
+    base: Option<&WorkBase>,
+    setup: &WorkerSetup,
+) -> Result<Option<WorkBase>> {
+    let (Some(address), Some(base)) = (&task.repository, base) else {
+        return Ok(base.cloned());
+    };
+    Ok(Some(WorkBase {
+        repository: Mirror::of(
+            board,
+            address,
+            helper_git(setup).map_err(ReviewError::from)?,
+        )?
+        .directory(),
+        ..base.clone()
+    }))
 }
 
 /// The path of a card's workspace, which is a directory and no link.

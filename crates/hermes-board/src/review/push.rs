@@ -3,6 +3,7 @@
 use hermes_proc::GitError;
 
 use crate::Result;
+use crate::repository::with_credentials;
 use crate::review::land::LIMITS;
 use crate::review::{Landed, ReviewedWork};
 use crate::review_error::ReviewError;
@@ -63,15 +64,7 @@ impl ReviewedWork {
             &remote,
             &reference,
         ];
-        // Programs that the user has chosen for passwords are run, those of the repository are not.
-        let mut git = self.git.clone().with_settings(&["core.sshCommand=ssh"]);
-        for scope in ["--system", "--global"] {
-            let words = ["config", scope, "--get-all", "credential.helper"];
-            let helpers = self.git.run(&self.top, words).unwrap_or_default();
-            for helper in helpers.lines() {
-                git = git.with_setting(format!("credential.helper={helper}"));
-            }
-        }
+        let git = with_credentials(&self.git, &self.top);
         match git.run_within(&self.top, words, LIMITS) {
             Ok(_) => Ok(Landed::Pushed {
                 remote,

@@ -100,8 +100,24 @@ pub struct Patch {
 impl ReviewedWork {
     /// Finds the work on a card.
     pub fn open(board: &Board, task: &Task, review: &Review, setup: &WorkerSetup) -> Result<Self> {
-        let path = place::workspace(task)?;
+        let path = match &task.repository {
+            Some(address) => place::checked_out(board, task, address, setup)?,
+            None => place::workspace(task)?,
+        };
+        Self::open_at(board, task, review, setup, path)
+    }
+
+    /// The work on a card, in a directory of this machine.
+    fn open_at(
+        board: &Board,
+        task: &Task,
+        review: &Review,
+        setup: &WorkerSetup,
+        path: PathBuf,
+    ) -> Result<Self> {
         setup.workspaces.check_for(task, &path)?;
+        let base = place::base_here(board, task, review.base.as_ref(), setup)?;
+        let base = base.as_ref();
         let kind = task.workspace().ok_or_else(|| {
             let kind = crate::shown(&task.workspace_kind, 40);
             Error::BadRequest(format!("unknown kind of workspace: '{kind}'"))
@@ -113,8 +129,8 @@ impl ReviewedWork {
         let index = temporary.path().join("index");
         let place = match kind {
             WorkspaceKind::Scratch => None,
-            WorkspaceKind::Worktree => Some(place::worktree(task, &path, review.base.as_ref())?),
-            WorkspaceKind::Dir => Some(place::directory(task, &path, review.base.as_ref(), &git)?),
+            WorkspaceKind::Worktree => Some(place::worktree(task, &path, base)?),
+            WorkspaceKind::Dir => Some(place::directory(task, &path, base, &git)?),
         };
         let Some(place) = place else {
             return Self::scratch(task, &path, &git, temporary, index);
@@ -149,7 +165,7 @@ impl ReviewedWork {
         };
         work.head = work.commit("HEAD")?;
         work.branch = work.current_branch()?;
-        work.base = work.find_base(review.base.as_ref())?;
+        work.base = work.find_base(base)?;
         Ok(work)
     }
 

@@ -5,3 +5,4 @@ mod shape;
 mod tables;
 
 pub(crate) use migrate::{bring_up_to_date, is_behind, rename_kinds};
+pub(crate) use tables::TABLES;

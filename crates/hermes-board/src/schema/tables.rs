@@ -52,7 +52,10 @@ pub(crate) const TABLES: &[Table] = &[
             block_recurrences INTEGER NOT NULL DEFAULT 0,
             scheduled_at INTEGER,
             sandbox TEXT,
-            filed_within TEXT
+            filed_within TEXT,
+            host_labels TEXT,
+            host_name TEXT,
+            repository TEXT
         )",
         late: &[
             ("tenant", "tenant TEXT"),
@@ -79,12 +82,15 @@ pub(crate) const TABLES: &[Table] = &[
             ("session_id", "session_id TEXT"),
             ("sandbox", "sandbox TEXT"),
             ("filed_within", "filed_within TEXT"),
+            ("repository", "repository TEXT"),
             ("block_kind", "block_kind TEXT"),
             (
                 "block_recurrences",
                 "block_recurrences INTEGER NOT NULL DEFAULT 0",
             ),
             ("scheduled_at", "scheduled_at INTEGER"),
+            ("host_labels", "host_labels TEXT"),
+            ("host_name", "host_name TEXT"),
         ],
     },
     Table {
@@ -137,9 +143,11 @@ pub(crate) const TABLES: &[Table] = &[
             outcome TEXT,
             summary TEXT,
             metadata TEXT,
-            error TEXT
+            error TEXT,
+            host_id TEXT,
+            host_name TEXT
         )",
-        late: &[],
+        late: &[("host_id", "host_id TEXT"), ("host_name", "host_name TEXT")],
     },
     Table {
         name: "task_attachments",
@@ -264,6 +272,25 @@ pub(crate) const TABLES: &[Table] = &[
             body TEXT NOT NULL,
             created_at INTEGER NOT NULL,
             PRIMARY KEY (task_id, number, position)
+        )",
+        late: &[],
+    },
+    Table {
+        name: "hermes_hosts",
+        create: "CREATE TABLE IF NOT EXISTS hermes_hosts (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            labels TEXT NOT NULL,
+            slots INTEGER,
+            version TEXT NOT NULL,
+            started_at INTEGER NOT NULL,
+            heartbeat_at INTEGER NOT NULL,
+            beat_seconds INTEGER NOT NULL,
+            left_at INTEGER,
+            machine TEXT NOT NULL,
+            boot_id TEXT NOT NULL,
+            home TEXT NOT NULL,
+            home_mark TEXT NOT NULL
         )",
         late: &[],
     },

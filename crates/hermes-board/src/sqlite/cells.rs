@@ -20,6 +20,11 @@ impl<'r> Cells<'r> {
         Self { row, next: 0 }
     }
 
+    /// The cells behind the first few.
+    pub(super) fn skipping(row: &'r dyn Row, columns: usize) -> Self {
+        Self { row, next: columns }
+    }
+
     fn value(&mut self) -> Result<Cell<'r>> {
         let value = self.row.cell(self.next);
         self.next += 1;
@@ -29,7 +34,9 @@ impl<'r> Cells<'r> {
     pub(super) fn text_or_none(&mut self) -> Result<Option<String>> {
         Ok(match self.value()? {
             Cell::Null => None,
-            Cell::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            Cell::Text(bytes) | Cell::Bytes(bytes) => {
+                Some(String::from_utf8_lossy(bytes).into_owned())
+            }
             Cell::Int(number) => Some(number.to_string()),
             Cell::Real(number) => Some(number.to_string()),
         })
@@ -53,7 +60,7 @@ impl<'r> Cells<'r> {
             )]
             Cell::Real(number) => Some(number as i64),
             Cell::Text(bytes) => number_of_text(bytes),
-            Cell::Null => None,
+            Cell::Null | Cell::Bytes(_) => None,
         })
     }
 
@@ -64,7 +71,7 @@ impl<'r> Cells<'r> {
     pub(super) fn json(&mut self) -> Result<Option<Value>> {
         Ok(match self.value()? {
             Cell::Text(bytes) => serde_json::from_slice(bytes).ok(),
-            Cell::Null | Cell::Int(_) | Cell::Real(_) => None,
+            Cell::Null | Cell::Int(_) | Cell::Real(_) | Cell::Bytes(_) => None,
         })
     }
 
@@ -77,7 +84,7 @@ impl<'r> Cells<'r> {
 }
 
 /// A number, or the time of an ISO 8601 text.
-fn number_of_text(bytes: &[u8]) -> Option<i64> {
+pub(super) fn number_of_text(bytes: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     text.parse().ok().or_else(|| {
         text.parse::<jiff::Timestamp>()

@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
-use crate::sqlite::runs::Ending;
+use crate::sqlite::runs::{Ending, NewRun};
 use crate::sqlite::statements::{Row, params};
 use crate::sqlite::transaction::Transaction;
 use crate::store::{CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy};
@@ -150,6 +150,16 @@ impl Transaction<'_> {
             ],
         )?;
         Ok(())
+    }
+
+    /// The card that a session of checks is about.
+    pub(super) fn card_of_checks(&self, number: i64) -> Result<Option<TaskId>> {
+        let card = self.one(
+            "SELECT task_id FROM task_check_sessions WHERE id = ?1",
+            [number],
+            |row| row.get::<String>(0),
+        )?;
+        Ok(card.map(TaskId::new))
     }
 
     pub(super) fn finish_checks(
@@ -300,13 +310,14 @@ impl Transaction<'_> {
         let checker = &start.checker;
         let expires = self.now + start.ttl_seconds.max(1);
         let metadata = checker.identity.as_ref().map(WorkerIdentity::to_object);
-        let run = self.open_run(
-            id,
-            &checker.lock,
+        let new = NewRun {
+            lock: &checker.lock,
             expires,
-            Some(checker.pid),
-            metadata.as_ref(),
-        )?;
+            pid: Some(checker.pid),
+            metadata: metadata.as_ref(),
+            host: None,
+        };
+        let run = self.open_run(id, &new)?;
         self.execute(
             "UPDATE tasks SET status = 'running', claim_lock = ?2, claim_expires = ?3,
                  worker_pid = ?4, started_at = COALESCE(started_at, ?5), last_heartbeat_at = NULL,

@@ -6,11 +6,15 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::model::{Outcome, RunId, Status, Task, TaskId, WorkerIdentity, object};
 use crate::sqlite::StoredBoard;
+use crate::sqlite::cells::Cells;
 use crate::sqlite::rows;
-use crate::sqlite::runs::Ending;
+use crate::sqlite::runs::{Ending, NewRun};
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::{Transaction, with};
-use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
+use crate::store::{
+    Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant, Claimed, ReachedCap,
+    ResolvedWorkspace,
+};
 
 impl StoredBoard {
     /// A heartbeat without an event: extends the claim of the attempt while `lock` holds it. Returns
@@ -94,17 +98,20 @@ impl Transaction<'_> {
     pub(super) fn record_workspace(
         &self,
         id: &TaskId,
-        run: RunId,
+        claimant: Claimant<'_>,
         workspace: &ResolvedWorkspace,
     ) -> Result<Applied> {
         let changed = self.execute(
             "UPDATE tasks SET workspace_path = ?3, branch_name = COALESCE(?4, branch_name)
-             WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
+             WHERE id = ?1 AND current_run_id = ?2 AND status = 'running' AND claim_lock = ?5
+               AND EXISTS (SELECT 1 FROM task_runs r WHERE r.id = ?2 AND r.host_id IS ?6)",
             params![
                 id.as_str(),
-                run.0,
+                claimant.run.0,
                 workspace.path.to_string_lossy(),
-                workspace.branch
+                workspace.branch,
+                claimant.lock,
+                claimant.host
             ],
         )?;
         if let Some(base) = workspace.base.as_ref().filter(|_| changed > 0) {
@@ -141,6 +148,28 @@ impl Transaction<'_> {
         payload.extend(identity.map(WorkerIdentity::to_object).unwrap_or_default());
         self.append(id, Some(run), "spawned", payload.into())?;
         Ok(Applied::Yes)
+    }
+
+    /// The limit that one more card in progress would exceed.
+    pub(super) fn reached_cap(&self, request: &ClaimRequest) -> Result<Option<ReachedCap>> {
+        let counts = self.one(
+            "SELECT count(*),
+                 count(CASE WHEN t.assignee =
+                     (SELECT c.assignee FROM tasks c WHERE c.id = ?1) THEN 1 END),
+                 count(CASE WHEN r.host_id = ?2 THEN 1 END)
+             FROM tasks t LEFT JOIN task_runs r ON r.id = t.current_run_id
+             WHERE t.status = 'running'",
+            params![
+                request.task.as_str(),
+                request.host.as_ref().map(|host| host.id.as_str())
+            ],
+            |row| {
+                let mut cells = Cells::new(row);
+                let mut count = || cells.int().map(|count| usize::try_from(count).unwrap_or(0));
+                Ok([count()?, count()?, count()?])
+            },
+        )?;
+        Ok(request.caps.reached(counts.unwrap_or_default()))
     }
 
     pub(super) fn claim(&self, request: &ClaimRequest) -> Result<ClaimOutcome> {
@@ -187,7 +216,14 @@ impl Transaction<'_> {
             .dispatcher
             .as_ref()
             .map(WorkerIdentity::as_dispatcher);
-        let run = self.open_run(id, &request.lock, expires, None, metadata.as_ref())?;
+        let new = NewRun {
+            lock: &request.lock,
+            expires,
+            pid: None,
+            metadata: metadata.as_ref(),
+            host: request.host.as_ref(),
+        };
+        let run = self.open_run(id, &new)?;
         self.execute(
             "UPDATE tasks SET status = 'running', claim_lock = ?2, claim_expires = ?3,
                  started_at = COALESCE(started_at, ?4), worker_pid = NULL,

@@ -1,9 +1,12 @@
 //! Comments and attachments.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use crate::model::{Attachment, Comment, TaskId};
 use crate::sqlite::StoredBoard;
+use crate::sqlite::content_files::publish;
 use crate::sqlite::rows;
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
@@ -31,25 +34,32 @@ impl StoredBoard {
 
     /// Records a file that is in the attachments directory of a card; returns its id.
     pub fn record_attachment(&mut self, id: &TaskId, new: &NewAttachment) -> Result<i64> {
+        let mut new = new.clone();
+        if self.is_on_server() {
+            self.look(|tx| tx.must_exist(id))?;
+            publish(self, id, &mut new)?;
+        }
         self.write(|tx| {
             tx.must_exist(id)?;
-            tx.insert_attachment(id, new)
+            tx.insert_attachment(id, &new)
         })
     }
 
     /// The attachments of a card, oldest first.
     pub fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>> {
-        self.read(|tx| tx.attachments(id))
+        let attachments = self.read(|tx| tx.attachments(id))?;
+        Ok(attachments.into_iter().map(|one| self.here(one)).collect())
     }
 
     /// One attachment.
     pub fn attachment(&self, number: i64) -> Result<Option<Attachment>> {
-        self.read(|tx| tx.attachment(number))
+        let attachment = self.read(|tx| tx.attachment(number))?;
+        Ok(attachment.map(|one| self.here(one)))
     }
 
     /// Removes an attachment from its card; the caller removes its file.
     pub fn forget_attachment(&mut self, number: i64) -> Result<Attachment> {
-        self.write(|tx| {
+        let forgotten = self.write(|tx| {
             let attachment = tx
                 .attachment(number)?
                 .ok_or_else(|| Error::unknown_attachment(number))?;
@@ -61,7 +71,28 @@ impl StoredBoard {
                 json!({"filename": attachment.filename}),
             )?;
             Ok(attachment)
-        })
+        })?;
+        Ok(self.here(forgotten))
+    }
+
+    /// An attachment with the path that it has on this machine. Machines that share a board keep paths
+    /// below the directory of attachments, which each has somewhere else.
+    pub(super) fn here(&self, attachment: Attachment) -> Attachment {
+        Attachment {
+            stored_path: self.path_here(attachment.stored_path),
+            ..attachment
+        }
+    }
+
+    pub(super) fn path_here(&self, stored: PathBuf) -> PathBuf {
+        // Also in a file, if the board was on a server before.
+        if stored.is_absolute() {
+            return stored;
+        }
+        match hermes_fs::confined_relative(&stored) {
+            Ok(below) => hermes_fs::resolved(&self.board.attachments).join(below),
+            Err(_) => stored,
+        }
     }
 }
 
@@ -97,6 +128,7 @@ impl Transaction<'_> {
 
     pub(super) fn insert_attachment(&self, id: &TaskId, new: &NewAttachment) -> Result<i64> {
         let size = i64::try_from(new.size).unwrap_or(i64::MAX);
+        let stored_path = self.free_path(id, new)?;
         let number = self.insert(
             "INSERT INTO task_attachments (task_id, filename, stored_path, content_type, size,
                  uploaded_by, created_at)
@@ -104,13 +136,19 @@ impl Transaction<'_> {
             params![
                 id.as_str(),
                 new.filename,
-                new.stored_path.to_string_lossy(),
+                stored_path,
                 new.content_type,
                 size,
                 new.uploaded_by,
                 self.now
             ],
         )?;
+        if let Some(content) = &new.content {
+            self.execute(
+                "UPDATE hermes_files SET attachment_id = ?2 WHERE id = ?1",
+                params![content.number, number],
+            )?;
+        }
         self.append(
             id,
             None,
@@ -118,6 +156,30 @@ impl Transaction<'_> {
             json!({"filename": new.filename, "size": new.size, "by": new.uploaded_by.as_deref()}),
         )?;
         Ok(number)
+    }
+
+    /// Where the file of a new attachment is. Two machines may have chosen the same name: the content
+    /// tells them apart then, and each has the other's brought to it.
+    fn free_path(&self, id: &TaskId, new: &NewAttachment) -> Result<String> {
+        let path = new.stored_path.to_string_lossy().into_owned();
+        let Some(content) = &new.content else {
+            return Ok(path);
+        };
+        let is_taken = self.holds(
+            "SELECT EXISTS (SELECT 1 FROM task_attachments WHERE task_id = ?1 AND stored_path = ?2)",
+            params![id.as_str(), path],
+        )?;
+        if !is_taken {
+            return Ok(path);
+        }
+        let name = format!(
+            "{}-{}-{}",
+            content.number,
+            hermes_text::cut(&content.digest, 8),
+            new.filename
+        );
+        let other = new.stored_path.with_file_name(name);
+        Ok(other.to_string_lossy().into_owned())
     }
 
     pub(super) fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>> {

@@ -43,6 +43,7 @@ impl ToSql for Param<'_> {
             Self::Null => ToSqlOutput::Owned(Value::Null),
             Self::Int(number) => ToSqlOutput::Owned(Value::Integer(*number)),
             Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
         })
     }
 }

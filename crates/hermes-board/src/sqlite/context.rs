@@ -55,7 +55,7 @@ impl StoredBoard {
         most_runs: i64,
         most_comments: i64,
     ) -> Result<ContextFacts> {
-        self.read(|tx| {
+        let mut facts = self.read(|tx| {
             let task = tx.known_task(id)?;
             let recent_work = match task.assignee.as_deref() {
                 Some(assignee) => tx.recent_work(assignee, id)?,
@@ -77,7 +77,10 @@ impl StoredBoard {
                 last_comments: tx.last_comments(id, most_comments)?,
                 task,
             })
-        })
+        })?;
+        let attachments = facts.attachments.into_iter();
+        facts.attachments = attachments.map(|one| self.here(one)).collect();
+        Ok(facts)
     }
 }
 

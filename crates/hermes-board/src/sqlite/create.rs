@@ -8,7 +8,7 @@ use crate::model::{Assignee, SkillList, Status, TaskId, WorkspaceKind};
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 use crate::store::{Created, NewTask, StartIn};
-use crate::{Error, Result};
+use crate::{Error, RepositoryAddress, RepositoryError, Result};
 
 /// Longest part of a title in the name of a branch.
 const BRANCH_TITLE: usize = 40;
@@ -143,9 +143,10 @@ impl Transaction<'_> {
             "INSERT INTO tasks (id, title, body, assignee, status, priority, created_by, created_at,
                  workspace_kind, workspace_path, branch_name, project_id, tenant, idempotency_key,
                  max_runtime_seconds, skills, max_retries, model_override, goal_mode,
-                 goal_max_turns, session_id, scheduled_at, sandbox, filed_within)
+                 goal_max_turns, session_id, scheduled_at, sandbox, filed_within, host_labels,
+                 host_name, repository)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
             params![
                 id.as_str(),
                 new.title.trim(),
@@ -172,15 +173,29 @@ impl Transaction<'_> {
                 new.session_id,
                 scheduled_at,
                 new.sandbox,
-                new.filed_within
+                new.filed_within,
+                label_list(&new.placement.labels),
+                new.placement.host,
+                new.repository
             ],
         )?;
         Ok(())
     }
 }
 
+/// Labels as a column has them; none are no value.
+pub(super) fn label_list(labels: &[String]) -> Option<String> {
+    (!labels.is_empty()).then(|| json!(labels).to_string())
+}
+
 /// Refuses what is wrong with a request whatever is on the board.
 pub(super) fn validate(new: &NewTask) -> Result<()> {
+    if let Some(address) = &new.repository {
+        RepositoryAddress::parse(address)?;
+        if new.workspace != WorkspaceKind::Worktree || new.workspace_path.is_some() {
+            return Err(RepositoryError::NoWorktree.into());
+        }
+    }
     if new.title.trim().is_empty() {
         return Err(Error::Blank {
             what: "the title of a card",
@@ -230,7 +245,10 @@ fn workspace(new: &NewTask, id: &TaskId, default_workdir: Option<&str>) -> NewWo
     };
     NewWorkspace {
         kind,
-        path: path.or_else(|| default_workdir.map(str::to_owned)),
+        // One that is cloned has its place on each machine.
+        path: path
+            .filter(|_| new.repository.is_none())
+            .or_else(|| default_workdir.map(str::to_owned)),
         branch,
     }
 }

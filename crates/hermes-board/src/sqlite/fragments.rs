@@ -28,7 +28,8 @@ macro_rules! task_columns {
          t.current_step_key, t.claim_lock, t.claim_expires, t.worker_pid, t.current_run_id, \
          t.consecutive_failures, t.last_failure_error, t.max_runtime_seconds, t.model_override, \
          t.goal_mode, t.goal_max_turns, t.block_kind, t.block_recurrences, t.idempotency_key, \
-         t.last_heartbeat_at, t.scheduled_at, t.sandbox, t.filed_within"
+         t.last_heartbeat_at, t.scheduled_at, t.sandbox, t.filed_within, t.host_labels, \
+         t.host_name, t.repository"
     };
 }
 
@@ -37,7 +38,7 @@ macro_rules! run_columns {
     () => {
         "r.id, r.profile, r.step_key, r.status, r.outcome, r.summary, r.error, r.metadata, \
          r.worker_pid, r.started_at, r.ended_at, r.task_id, r.claim_lock, r.claim_expires, \
-         r.max_runtime_seconds, r.last_heartbeat_at"
+         r.max_runtime_seconds, r.last_heartbeat_at, r.host_id, r.host_name"
     };
 }
 

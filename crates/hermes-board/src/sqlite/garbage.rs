@@ -59,10 +59,11 @@ impl StoredBoard {
 
     /// Every file that an attachment names.
     pub(crate) fn attachment_paths(&self) -> Result<Vec<PathBuf>> {
-        self.read(|tx| {
+        let paths = self.read(|tx| {
             tx.all("SELECT stored_path FROM task_attachments", NONE, |row| {
                 Cells::new(row).text().map(PathBuf::from)
             })
-        })
+        })?;
+        Ok(paths.into_iter().map(|path| self.path_here(path)).collect())
     }
 }

@@ -14,16 +14,22 @@ mod claim;
 mod comments;
 mod complete;
 mod connection;
+mod content_files;
+mod contents;
 mod context;
 mod create;
 mod denials;
 mod events;
 mod failure;
+mod fence;
 mod fragments;
 mod garbage;
+mod hosts;
 mod links;
 mod lists;
+mod logs;
 mod moves;
+mod moving;
 mod notify;
 mod open;
 mod overview;
@@ -47,29 +53,38 @@ mod triage;
 mod undecided;
 mod unseen;
 mod workers;
+mod works;
 
 pub use archive::ResultEdit;
+pub(crate) use content_files::{fetch, read_pieces, send, shared_root, transfer_settings};
+pub(crate) use contents::{Content, ContentKind};
 pub(crate) use context::{ContextFacts, ParentResult};
 pub use events::{BoardEvent, EventQuery};
+pub use hosts::{HostEntry, HostUse};
 pub use lists::{CardDetail, ListQuery, RunFilter, SortOrder};
+pub use logs::{LogPart, LogState};
+pub use moving::{MoveReport, MoveRequest, MoveStep, Progress, TableReport};
 pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
 pub use overview::BoardOverview;
 pub use review::NewReviewComment;
 pub use stats::{BoardStats, Counts};
+pub(crate) use suspects::{History, PastEvent, Suspicion};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use undecided::Undecided;
 pub use unseen::Unseen;
 pub(crate) use workers::RecordedWorker;
+pub(crate) use works::{HandedOver, Unhanded};
 
 use hermes_board_pg::{Durability, ServerBoard};
 use hermes_store::{Commit, Database};
 
-use crate::Result;
 use crate::boards::Board;
+use crate::{Result, WorkerVariables};
 
 use connection::SqliteStatements;
+use fence::Fence;
 use open::{DamageWatch, failed_on};
 use server::ServerStatements;
 use statements::Statements;
@@ -81,6 +96,7 @@ pub struct StoredBoard {
     engine: Engine,
     board: Board,
     options: BoardOptions,
+    fence: Option<Fence>,
 }
 
 /// What the statements of a board run on.
@@ -102,14 +118,45 @@ impl StoredBoard {
     /// Opens a board, creating or migrating its database if need be.
     pub fn open(board: &Board, options: &BoardOptions) -> Result<Self> {
         let engine = match &board.server {
+            Some(server) => Engine::Server(Box::new(match server::open(server, options) {
+                Err(hermes_board_pg::Error::MovedAway { note, .. }) => {
+                    moving::settle_server(&note, board, server)?;
+                    server::open(server, options)?
+                }
+                opened => opened?,
+            })),
+            None => {
+                let mut file = open::open(board, options)?;
+                moving::settle_file(&mut file, board)?;
+                Engine::File(file)
+            }
+        };
+        Ok(Self::with_engine(engine, board, options))
+    }
+
+    /// As [`Self::open`], whatever is noted about a move.
+    fn open_as_is(board: &Board, options: &BoardOptions) -> Result<Self> {
+        let engine = match &board.server {
             Some(server) => Engine::Server(Box::new(server::open(server, options)?)),
             None => Engine::File(open::open(board, options)?),
         };
-        Ok(Self {
+        Ok(Self::with_engine(engine, board, options))
+    }
+
+    fn with_engine(engine: Engine, board: &Board, options: &BoardOptions) -> Self {
+        Self {
             engine,
             board: board.clone(),
             options: options.clone(),
-        })
+            fence: None,
+        }
+    }
+
+    /// Lets this connection write only as long as an attempt is not over: it belongs to its worker. A
+    /// worker that has finished its card itself may still comment on what it did.
+    pub fn fence(&mut self, worker: Option<&WorkerVariables>) {
+        let attempt = worker.and_then(|worker| Some((worker.task.clone(), worker.run?)));
+        self.fence = attempt.map(|(task, run)| Fence { task, run });
     }
 
     /// The files of this board.
@@ -153,8 +200,20 @@ impl StoredBoard {
         }
     }
 
-    /// Runs `work` in one write transaction.
+    /// Runs `work` in one write transaction, unless the worker that this connection belongs to has lost
+    /// its card.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let fence = self.fence.clone();
+        self.write_as(Commit::Forced, |tx| {
+            if let Some(fence) = &fence {
+                tx.must_stand(fence)?;
+            }
+            work(tx)
+        })
+    }
+
+    /// Runs `work`, which makes sure itself that the attempt is the current one.
+    fn write_own<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Commit::Forced, work)
     }
 
@@ -167,6 +226,7 @@ impl StoredBoard {
         match &mut self.engine {
             Engine::File(file) => {
                 let result = file.database.write_as(commit, |connection| {
+                    moving::refuse_moved(connection, path)?;
                     let statements = SqliteStatements { connection, path };
                     work(&Transaction::new(&statements, options.clock.now(), options))
                 });
@@ -197,6 +257,7 @@ impl StoredBoard {
                     connection: file.database.connection(),
                     path: &self.board.database,
                 };
+                moving::refuse_moved(statements.connection, statements.path)?;
                 file.damage.watch(self.within(&statements, query))
             }
             Engine::Server(server) => {
@@ -210,9 +271,10 @@ impl StoredBoard {
         match &self.engine {
             Engine::File(file) => {
                 let path = &self.board.database;
-                let result = file
-                    .database
-                    .read(|connection| self.within(&SqliteStatements { connection, path }, query));
+                let result = file.database.read(|connection| {
+                    moving::refuse_moved(connection, path)?;
+                    self.within(&SqliteStatements { connection, path }, query)
+                });
                 file.damage.watch(result)
             }
             Engine::Server(server) => {

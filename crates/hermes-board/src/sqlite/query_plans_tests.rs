@@ -14,8 +14,8 @@ use crate::model::{
 };
 use crate::sqlite::{BoardOptions, Engine, EventQuery, ListQuery, NewReviewComment, StoredBoard};
 use crate::store::{
-    AttemptEnd, BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion,
-    FailurePolicy, NewTask, ScheduleRequest, StartIn, WaitNote, WaitReason,
+    AttemptEnd, BlockRequest, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest,
+    Completion, FailurePolicy, NewTask, ScheduleRequest, StartIn, WaitNote, WaitReason,
 };
 
 thread_local! {
@@ -90,6 +90,8 @@ fn claim(board: &mut StoredBoard, id: &TaskId) -> crate::model::RunId {
         ttl_seconds: 1,
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: None,
+        caps: ClaimCaps::default(),
     };
     match board.claim(&request).unwrap() {
         ClaimOutcome::Claimed(claimed) => claimed.run,

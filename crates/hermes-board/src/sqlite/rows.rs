@@ -50,6 +50,9 @@ pub(super) fn task(row: &dyn Row) -> Result<Task> {
         scheduled_at: cells.int_or_none()?,
         sandbox: cells.filled_text()?,
         filed_within: cells.text_or_none()?,
+        host_labels: cells.json()?.and_then(names).unwrap_or_default(),
+        host_name: cells.filled_text()?,
+        repository: cells.filled_text()?,
     })
 }
 
@@ -72,6 +75,8 @@ pub(super) fn run(row: &dyn Row) -> Result<Run> {
         claim_expires: cells.int_or_none()?,
         max_runtime_seconds: cells.int_or_none()?,
         last_heartbeat_at: cells.int_or_none()?,
+        host_id: cells.filled_text()?,
+        host: cells.filled_text()?,
     })
 }
 

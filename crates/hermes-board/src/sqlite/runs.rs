@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::Result;
-use crate::model::{Object, Outcome, RunId, TaskId};
+use crate::model::{HostRef, Object, Outcome, RunId, TaskId};
 use crate::sqlite::statements::params;
 use crate::sqlite::transaction::Transaction;
 
@@ -44,28 +44,34 @@ impl<'a> Ending<'a> {
     }
 }
 
+/// An attempt that begins.
+pub(super) struct NewRun<'a> {
+    pub(super) lock: &'a str,
+    pub(super) expires: i64,
+    pub(super) pid: Option<u32>,
+    pub(super) metadata: Option<&'a Object>,
+    pub(super) host: Option<&'a HostRef>,
+}
+
 impl Transaction<'_> {
     /// Opens an attempt at a card that is being claimed; the caller writes it to the card.
-    pub(super) fn open_run(
-        &self,
-        task: &TaskId,
-        lock: &str,
-        expires: i64,
-        pid: Option<u32>,
-        metadata: Option<&Object>,
-    ) -> Result<RunId> {
+    pub(super) fn open_run(&self, task: &TaskId, new: &NewRun<'_>) -> Result<RunId> {
         let run = self.insert(
             "INSERT INTO task_runs (task_id, profile, step_key, status, claim_lock, claim_expires,
-                 worker_pid, max_runtime_seconds, started_at, metadata)
-             SELECT id, assignee, current_step_key, 'running', ?2, ?3, ?4, max_runtime_seconds, ?5, ?6
+                 worker_pid, max_runtime_seconds, started_at, metadata, host_id, host_name)
+             SELECT id, assignee, current_step_key, 'running', ?2, ?3, ?4, max_runtime_seconds, ?5,
+                 ?6, ?7, ?8
              FROM tasks WHERE id = ?1",
             params![
                 task.as_str(),
-                lock,
-                expires,
-                pid,
+                new.lock,
+                new.expires,
+                new.pid,
                 self.now,
-                metadata.map(|metadata| Value::Object(metadata.clone()).to_string())
+                new.metadata
+                    .map(|metadata| Value::Object(metadata.clone()).to_string()),
+                new.host.map(|host| host.id.as_str()),
+                new.host.map(|host| host.name.as_str())
             ],
         )?;
         Ok(RunId(run))

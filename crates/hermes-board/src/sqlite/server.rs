@@ -8,9 +8,8 @@ use crate::sqlite::statements::{Cell, More, Param, Row, Statements, TakeRow};
 use crate::{Error, Result};
 
 /// Opens the board, creating its schema if need be.
-pub(super) fn open(server: &BoardServer, options: &BoardOptions) -> Result<ServerBoard> {
-    let place = server.place().map_err(pg::Error::from)?;
-    Ok(ServerBoard::open(place, options.busy_timeout)?)
+pub(super) fn open(server: &BoardServer, options: &BoardOptions) -> pg::Result<ServerBoard> {
+    ServerBoard::open(server.place()?, options.busy_timeout, &options.patience)
 }
 
 /// A connection inside a transaction.
@@ -25,6 +24,7 @@ impl Row for ServerRow<'_> {
             pg::Cell::Int(number) => Cell::Int(number),
             pg::Cell::Real(number) => Cell::Real(number),
             pg::Cell::Text(bytes) => Cell::Text(bytes),
+            pg::Cell::Bytes(bytes) => Cell::Bytes(bytes),
         })
     }
 }
@@ -34,6 +34,7 @@ fn bound<'p>(params: &[Param<'p>]) -> Vec<pg::Param<'p>> {
         Param::Null => pg::Param::Null,
         Param::Int(number) => pg::Param::Int(number),
         Param::Text(text) => pg::Param::Text(text),
+        Param::Bytes(bytes) => pg::Param::Bytes(bytes),
     });
     bound.collect()
 }

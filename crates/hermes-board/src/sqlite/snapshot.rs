@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Result;
-use crate::model::{Object, Outcome, RunId, TaskId, WorkerIdentity};
+use crate::model::{Object, Outcome, Placement, RunId, TaskId, WorkerIdentity};
 use crate::sqlite::StoredBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::failure::{STREAK_LOOK, streak_of};
@@ -29,7 +29,8 @@ macro_rules! candidate_columns {
     () => {
         concat!(
             "t.id, t.assignee, t.priority, t.created_at, t.consecutive_failures, t.max_retries, \
-             t.scheduled_at, t.model_override, t.skills, t.last_failure_error, \
+             t.scheduled_at, t.model_override, t.skills, t.host_labels, t.host_name, \
+             t.last_failure_error, \
              t.started_at IS NOT NULL OR t.completed_at IS NOT NULL, ",
             has_open_parent!()
         )
@@ -64,6 +65,12 @@ impl Transaction<'_> {
             .map(|(card, _)| card.id.clone())
             .collect();
         let facts = self.guard_facts(&with_history)?;
+        let mut waiting = ready.iter().chain(&review).chain(&promotable).chain(&due);
+        let hosts = if waiting.any(|(card, _)| !card.placement.is_anywhere()) {
+            self.hosts()?
+        } else {
+            Vec::new()
+        };
         let all = ready
             .iter_mut()
             .chain(&mut review)
@@ -86,6 +93,7 @@ impl Transaction<'_> {
             running,
             promotable: in_order(promotable),
             due: in_order(due),
+            hosts,
         })
     }
 
@@ -121,7 +129,7 @@ impl Transaction<'_> {
                 candidate_columns!(),
                 ", t.claim_lock, t.claim_expires, t.worker_pid, t.current_run_id, \
                  COALESCE(r.started_at, t.started_at), t.last_heartbeat_at, \
-                 t.max_runtime_seconds, r.metadata \
+                 t.max_runtime_seconds, r.host_id, r.metadata \
                  FROM tasks t LEFT JOIN task_runs r ON r.id = t.current_run_id \
                  WHERE t.status = 'running'"
             ),
@@ -325,6 +333,10 @@ fn candidate(cells: &mut Cells<'_>) -> Result<Found> {
         not_before: cells.int_or_none()?,
         model: cells.filled_text()?,
         skills: cells.json()?.and_then(names).unwrap_or_default(),
+        placement: Placement {
+            labels: cells.json()?.and_then(names).unwrap_or_default(),
+            host: cells.filled_text()?,
+        },
         guard: GuardFacts {
             last_failure_error: cells.text_or_none()?,
             ..GuardFacts::default()
@@ -351,6 +363,7 @@ fn running_task(row: &dyn Row) -> Result<(Found, RunningTask)> {
         max_runtime_seconds: cells.int_or_none()?,
         identity: None,
         dispatcher: None,
+        host_id: cells.filled_text()?,
         violation_streak: 0,
     };
     if let Some(metadata) = cells.object()? {

@@ -13,6 +13,7 @@ pub(super) enum Param<'a> {
     Null,
     Int(i64),
     Text(&'a str),
+    Bytes(&'a [u8]),
 }
 
 /// A value of a row.
@@ -23,6 +24,8 @@ pub(super) enum Cell<'r> {
     Real(f64),
     /// A text as it was stored; only SQLite lets it be anything but UTF-8.
     Text(&'r [u8]),
+    /// The content of a file; only where this program put one.
+    Bytes(&'r [u8]),
 }
 
 /// One row of a result.
@@ -70,6 +73,12 @@ impl AsParam for Param<'_> {
 impl AsParam for str {
     fn as_param(&self) -> Param<'_> {
         Param::Text(self)
+    }
+}
+
+impl AsParam for [u8] {
+    fn as_param(&self) -> Param<'_> {
+        Param::Bytes(self)
     }
 }
 
@@ -139,7 +148,7 @@ impl FromCell for i64 {
     fn from_cell(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Int(number) => Some(number),
-            Cell::Null | Cell::Real(_) | Cell::Text(_) => None,
+            Cell::Null | Cell::Real(_) | Cell::Text(_) | Cell::Bytes(_) => None,
         }
     }
 }
@@ -166,7 +175,16 @@ impl FromCell for String {
     fn from_cell(cell: Cell<'_>) -> Option<Self> {
         match cell {
             Cell::Text(bytes) => Some(Self::from_utf8_lossy(bytes).into_owned()),
-            Cell::Null | Cell::Int(_) | Cell::Real(_) => None,
+            Cell::Null | Cell::Int(_) | Cell::Real(_) | Cell::Bytes(_) => None,
+        }
+    }
+}
+
+impl FromCell for Vec<u8> {
+    fn from_cell(cell: Cell<'_>) -> Option<Self> {
+        match cell {
+            Cell::Bytes(bytes) => Some(bytes.to_owned()),
+            Cell::Null | Cell::Int(_) | Cell::Real(_) | Cell::Text(_) => None,
         }
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Operations that usually have nothing to do read first, so that an idle board is never written to.
 
+use std::borrow::Cow;
+
 use hermes_store::Commit;
 
 use crate::Result;
@@ -10,30 +12,59 @@ use crate::model::{
     Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerIdentity,
     WorkspaceKind,
 };
+use crate::sqlite::content_files::publish;
 use crate::sqlite::{StoredBoard, create};
 use crate::store::{
     Applied, AttemptEnd, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart,
-    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created,
-    FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Snapshot,
-    WaitNote,
+    ChecksBegun, ClaimOutcome, ClaimRequest, ClaimSeen, Claimant, CompleteOutcome, Completion,
+    Created, FailurePolicy, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest,
+    Snapshot, WaitNote,
 };
 
-/// Runs each operation in one write transaction.
+/// Runs each operation in one write transaction, begun like this.
 macro_rules! write_each {
-    ($($name:ident ( $($arg:ident : $type:ty),* ) -> $out:ty;)+) => {
+    ($write:ident: $($name:ident ( $($arg:ident : $type:ty),* ) -> $out:ty;)+) => {
         $(fn $name(&mut self, $($arg: $type),*) -> Result<$out> {
-            self.write(|tx| tx.$name($($arg),*))
+            self.$write(|tx| tx.$name($($arg),*))
         })+
     };
 }
 
+impl StoredBoard {
+    /// A completion whose kept files are where other machines of the board find them.
+    fn published<'c>(
+        &self,
+        id: &TaskId,
+        completion: &'c Completion,
+    ) -> Result<Cow<'c, Completion>> {
+        if !self.is_on_server() || completion.attachments.is_empty() {
+            return Ok(Cow::Borrowed(completion));
+        }
+        let mut completion = completion.clone();
+        for attachment in &mut completion.attachments {
+            publish(self, id, attachment)?;
+        }
+        Ok(Cow::Owned(completion))
+    }
+}
+
 impl BoardStore for StoredBoard {
-    write_each! {
+    write_each! { write_own:
+        heartbeat(id: &TaskId, note: Option<&str>, expected_run: Option<RunId>) -> ();
+        record_check(session: i64, evidence: &CheckEvidence) -> ();
+        abandon_checks(session: i64) -> ();
+        block(request: &BlockRequest) -> BlockOutcome;
+        schedule(request: &ScheduleRequest) -> ();
+    }
+
+    write_each! { write:
         link(parent: &TaskId, child: &TaskId) -> bool;
         unlink(parent: &TaskId, child: &TaskId) -> Option<Vec<TaskId>>;
         assign(id: &TaskId, assignee: Option<&Assignee>) -> ();
         assign_default(id: &TaskId, assignee: &Assignee) -> Applied;
-        record_workspace(id: &TaskId, run: RunId, workspace: &ResolvedWorkspace) -> Applied;
+        record_workspace(
+            id: &TaskId, claimant: Claimant<'_>, workspace: &ResolvedWorkspace
+        ) -> Applied;
         record_spawned(
             id: &TaskId, run: RunId, pid: u32, identity: Option<&WorkerIdentity>
         ) -> Applied;
@@ -44,7 +75,6 @@ impl BoardStore for StoredBoard {
             id: &TaskId, run: RunId, used: i64, most: i64, policy: &FailurePolicy
         ) -> Release;
         extend_own_claim(id: &TaskId, lock: &str, ttl_seconds: i64) -> Applied;
-        heartbeat(id: &TaskId, note: Option<&str>, expected_run: Option<RunId>) -> ();
         extend_claim(id: &TaskId, seen: &ClaimSeen, until: i64) -> Applied;
         defer_reclaim(
             id: &TaskId, seen: &ClaimSeen, until: i64, reason: &'static str, alive: Termination
@@ -55,14 +85,7 @@ impl BoardStore for StoredBoard {
         reclaim(
             id: &TaskId, prev_lock: Option<&str>, reason: Option<&str>, termination: Termination
         ) -> Applied;
-        record_check(session: i64, evidence: &CheckEvidence) -> ();
-        finish_checks(
-            session: i64, completion: &Completion, policy: &FailurePolicy
-        ) -> CheckOutcome;
-        abandon_checks(session: i64) -> ();
-        block(request: &BlockRequest) -> BlockOutcome;
         unblock(id: &TaskId) -> Status;
-        schedule(request: &ScheduleRequest) -> ();
         archive(id: &TaskId) -> Vec<TaskId>;
     }
 
@@ -85,7 +108,8 @@ impl BoardStore for StoredBoard {
     fn create(&mut self, new: &NewTask) -> Result<Created> {
         create::validate(new)?;
         let takes_default = matches!(new.workspace, WorkspaceKind::Dir | WorkspaceKind::Worktree)
-            && new.workspace_path.is_none();
+            && new.workspace_path.is_none()
+            && new.repository.is_none();
         // A scratch workspace is removed when the card is done, so it never starts in a directory
         // that belongs to somebody.
         let default_workdir = takes_default
@@ -116,7 +140,13 @@ impl BoardStore for StoredBoard {
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
         // Nobody works before the next write has been forced: that of the workspace, of the worker,
         // or of the end. A claim that a loss of power undoes leaves the card as it was.
-        self.write_as(Commit::Logged, |tx| tx.claim(request))
+        let is_limited = self.is_on_server() && !request.caps.is_none();
+        self.write_as(Commit::Logged, |tx| {
+            if is_limited && let Some(cap) = tx.reached_cap(request)? {
+                return Ok(ClaimOutcome::Full(cap));
+            }
+            tx.claim(request)
+        })
     }
 
     fn note_waiting(&mut self, notes: &[WaitNote]) -> Result<usize> {
@@ -127,7 +157,26 @@ impl BoardStore for StoredBoard {
     }
 
     fn complete(&mut self, id: &TaskId, completion: &Completion) -> Result<CompleteOutcome> {
-        self.write(|tx| tx.complete(id, completion))?
+        let completion = self.published(id, completion)?;
+        self.write_own(|tx| tx.complete(id, &completion))?
+    }
+
+    fn finish_checks(
+        &mut self,
+        session: i64,
+        completion: &Completion,
+        policy: &FailurePolicy,
+    ) -> Result<CheckOutcome> {
+        let card = if completion.attachments.is_empty() {
+            None
+        } else {
+            self.look(|tx| tx.card_of_checks(session))?
+        };
+        let completion = match card {
+            Some(id) => self.published(&id, completion)?,
+            None => Cow::Borrowed(completion),
+        };
+        self.write_own(|tx| tx.finish_checks(session, &completion, policy))
     }
 
     fn begin_checks(
@@ -136,7 +185,7 @@ impl BoardStore for StoredBoard {
         completion: &Completion,
         start: &CheckStart<'_>,
     ) -> Result<ChecksBegun> {
-        self.write(|tx| tx.begin_checks(id, completion, start))?
+        self.write_own(|tx| tx.begin_checks(id, completion, start))?
     }
 
     fn promote(&mut self, request: &PromoteRequest) -> Result<()> {

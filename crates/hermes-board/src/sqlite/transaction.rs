@@ -1,5 +1,7 @@
 //! One transaction: statements, events, and the time of its beginning.
 
+use std::borrow::Borrow;
+
 use serde_json::Value;
 
 use crate::clock::IdSource;
@@ -253,6 +255,7 @@ pub(super) fn with(mut payload: Value, key: &str, value: Option<impl Into<Value>
 }
 
 /// Names as one parameter for `json_each`: a set in a query instead of a query per name.
-pub(super) fn json_list(ids: &[TaskId]) -> String {
-    Value::from(ids.iter().map(TaskId::as_str).collect::<Vec<_>>()).to_string()
+pub(super) fn json_list(ids: &[impl Borrow<TaskId>]) -> String {
+    let ids = ids.iter().map(|id| id.borrow().as_str());
+    Value::from(ids.collect::<Vec<_>>()).to_string()
 }

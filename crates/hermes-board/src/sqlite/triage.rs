@@ -182,10 +182,15 @@ impl Transaction<'_> {
                 }
                 Some((kind, path)) => (kind.as_str().to_owned(), path.clone()),
             };
+            // A part has a worktree of its own, from the same repository.
+            let repository = root.repository.as_deref();
+            let repository = repository.filter(|_| kind == root.workspace_kind);
+            let path = path.filter(|_| repository.is_none());
             self.execute(
                 "INSERT INTO tasks (id, title, body, assignee, status, workspace_kind,
-                     workspace_path, tenant, created_at, created_by, filed_within)
-                 VALUES (?1, ?2, ?3, ?4, 'todo', ?5, ?6, ?7, ?8, ?9, ?10)",
+                     workspace_path, tenant, created_at, created_by, filed_within,
+                     repository)
+                 VALUES (?1, ?2, ?3, ?4, 'todo', ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     id.as_str(),
                     hermes_text::cut(child.title.trim(), TITLE_LENGTH),
@@ -196,7 +201,8 @@ impl Transaction<'_> {
                     root.tenant,
                     self.now,
                     by,
-                    root.filed_within
+                    root.filed_within,
+                    repository
                 ],
             )?;
             let root = &root.id;

@@ -11,10 +11,11 @@ pub use outcome::{
     Applied, BlockOutcome, CheckOutcome, ChecksBegun, ClaimOutcome, Claimed, CompleteOutcome,
     Completed, Created, Decomposed, Release,
 };
+pub(crate) use request::HOST_CAP;
 pub use request::{
-    AttemptEnd, BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion,
-    FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
-    ScheduleRequest, Silence, StartIn, WaitNote, WaitReason,
+    AttemptEnd, BlockRequest, CheckStart, ClaimCaps, ClaimFrom, ClaimRequest, ClaimSeen, Claimant,
+    Completion, FailurePolicy, NewAttachment, NewTask, ProjectLink, PromoteRequest, ReachedCap,
+    ResolvedWorkspace, ScheduleRequest, Silence, StartIn, StoredContent, WaitNote, WaitReason,
 };
 pub use snapshot::{Candidate, EndedRun, GuardFacts, RunningTask, Snapshot};
 
@@ -64,11 +65,11 @@ pub trait BoardStore {
     /// request tells others whether a worker can still be expected.
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome>;
 
-    /// Records the workspace of an attempt.
+    /// Records the workspace of an attempt, for whoever claimed the card.
     fn record_workspace(
         &mut self,
         id: &TaskId,
-        run: RunId,
+        claimant: Claimant<'_>,
         workspace: &ResolvedWorkspace,
     ) -> Result<Applied>;
 

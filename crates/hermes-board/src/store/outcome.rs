@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::model::{BlockKind, Check, CheckEvidence, CheckSession, RunId, Status, Task, TaskId};
+use crate::store::ReachedCap;
 
 /// Outcome of [`super::BoardStore::create`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum ClaimOutcome {
     TooEarly {
         at: i64,
     },
+    /// A limit on cards in progress is reached.
+    Full(ReachedCap),
     Unknown,
 }
 

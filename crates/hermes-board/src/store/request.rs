@@ -6,9 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{
-    Approval, Assignee, BlockKind, Checker, NewCheck, Object, Obstacle, OnApprove, RunId,
-    SkillList, Status, TaskId, WorkBase, WorkerExit, WorkerIdentity, WorkspaceKind,
+    Approval, Assignee, BlockKind, Checker, HostRef, NewCheck, Object, Obstacle, OnApprove,
+    Placement, RunId, SkillList, Status, TaskId, WorkBase, WorkerExit, WorkerIdentity,
+    WorkspaceKind,
 };
+
+/// The limit on cards in progress per host, in the configuration.
+pub(crate) const HOST_CAP: &str = "max_in_progress_per_host";
+/// The limit on cards in progress per profile, in the configuration.
+const PROFILE_CAP: &str = "max_in_progress_per_profile";
 
 /// A card to be created.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,10 +45,14 @@ pub struct NewTask {
     pub sandbox: Option<String>,
     /// For a card that an agent creates: see [`crate::model::Task::filed_within`].
     pub filed_within: Option<String>,
+    /// For a worktree: the address that it is cloned from and pushed to.
+    pub repository: Option<String>,
     pub session_id: Option<String>,
     pub checks: Vec<NewCheck>,
     /// What becomes of its work once that is approved, instead of what the board says.
     pub on_approve: Option<OnApprove>,
+    /// Which hosts may work on it.
+    pub placement: Placement,
 }
 
 impl NewTask {
@@ -88,6 +98,52 @@ pub struct ClaimRequest {
     pub from: ClaimFrom,
     /// The process that starts a worker next; `None` for a claim by hand.
     pub dispatcher: Option<WorkerIdentity>,
+    /// The host that claims.
+    pub host: Option<HostRef>,
+    /// What must not be exceeded on a board that several hosts share.
+    pub caps: ClaimCaps,
+}
+
+/// Limits on cards in progress that a claim keeps to by itself: whoever counted them before may have lost
+/// its turn since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClaimCaps {
+    /// For all cards, with the key of the limit.
+    pub for_all: Option<(&'static str, usize)>,
+    /// For those of the same assignee.
+    pub per_profile: Option<usize>,
+    /// For those on the same host.
+    pub per_host: Option<usize>,
+}
+
+impl ClaimCaps {
+    /// Whether nothing is limited.
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The limit that is reached beside so many cards: of all, of the same assignee, on the same host.
+    pub fn reached(&self, [all, profile, host]: [usize; 3]) -> Option<ReachedCap> {
+        let profile_cap = self.per_profile.map(|limit| (PROFILE_CAP, limit, profile));
+        let host_cap = self.per_host.map(|limit| (HOST_CAP, limit, host));
+        let for_all = self.for_all.map(|(cap, limit)| (cap, limit, all));
+        let mut caps = [profile_cap, for_all, host_cap].into_iter().flatten();
+        caps.find(|(_, limit, current)| current >= limit)
+            .map(|(cap, limit, current)| ReachedCap {
+                cap,
+                limit,
+                current,
+            })
+    }
+}
+
+/// A limit that is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReachedCap {
+    /// Its key in the configuration.
+    pub cap: &'static str,
+    pub limit: usize,
+    pub current: usize,
 }
 
 /// Queues of cards that can be claimed.
@@ -167,6 +223,15 @@ pub struct NewAttachment {
     pub content_type: Option<String>,
     pub size: u64,
     pub uploaded_by: Option<String>,
+    /// Its content on the server of the board; the path is below the attachments then.
+    pub content: Option<StoredContent>,
+}
+
+/// A content that is on the server of a board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredContent {
+    pub(crate) number: i64,
+    pub(crate) digest: String,
 }
 
 /// Blocking a card.
@@ -316,6 +381,16 @@ pub struct ResolvedWorkspace {
     pub branch: Option<String>,
     /// Where the work begins; kept from the first attempt on. `None` outside of repositories.
     pub base: Option<WorkBase>,
+}
+
+/// Who claimed a card. The number of an attempt alone is not enough before the claim has been forced to
+/// the disk: a server that lost the claim may give the number to somebody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claimant<'a> {
+    pub run: RunId,
+    pub lock: &'a str,
+    /// Id of the host.
+    pub host: Option<&'a str>,
 }
 
 /// Who runs the checks of a card.

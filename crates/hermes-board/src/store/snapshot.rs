@@ -1,6 +1,6 @@
 //! The board as the planner sees it, taken at one moment with a handful of queries.
 
-use crate::model::{Outcome, RunId, TaskId, WorkerIdentity};
+use crate::model::{Host, Outcome, Placement, RunId, TaskId, WorkerIdentity};
 use crate::store::ClaimSeen;
 
 /// A board at one moment. Lists of cards are in the order of dispatch: priority, age, name.
@@ -17,6 +17,8 @@ pub struct Snapshot {
     pub promotable: Vec<Candidate>,
     /// Scheduled cards whose time has come; those with an open parent go back to waiting.
     pub due: Vec<Candidate>,
+    /// The hosts that share the board; known only if a card above asks for some of them.
+    pub hosts: Vec<Host>,
 }
 
 /// A card that a worker could be started for.
@@ -36,6 +38,8 @@ pub struct Candidate {
     pub model: Option<String>,
     /// Skills of its workers.
     pub skills: Vec<String>,
+    /// Which hosts may work on it.
+    pub placement: Placement,
     pub guard: GuardFacts,
 }
 
@@ -72,6 +76,8 @@ pub struct RunningTask {
     pub identity: Option<WorkerIdentity>,
     /// The dispatcher that claimed the card, until the worker is recorded.
     pub dispatcher: Option<WorkerIdentity>,
+    /// The host of the worker; `None` for an attempt of another program.
+    pub host_id: Option<String>,
     /// Protocol violations in a row before this attempt.
     pub violation_streak: i64,
 }

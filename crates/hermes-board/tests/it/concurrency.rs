@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::Barrier;
 
 use hermes_board::model::{Status, Task, TaskId};
-use hermes_board::store::{BoardStore, ClaimFrom, ClaimRequest, Completion};
+use hermes_board::store::{BoardStore, ClaimCaps, ClaimFrom, ClaimRequest, Completion};
 use hermes_board::{ListQuery, StoredBoard};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
@@ -204,6 +204,8 @@ fn act(board: &mut StoredBoard, what: usize, id: &TaskId, other: &TaskId) {
                     ttl_seconds: 60,
                     from: ClaimFrom::Ready,
                     dispatcher: None,
+                    host: None,
+                    caps: ClaimCaps::default(),
                 })
                 .map(drop),
         ),

@@ -11,8 +11,8 @@ use hermes_board::store::{
 use pretty_assertions::assert_eq;
 
 use crate::{
-    Fixture, START, assignee, below, card, claim, complete, events, exited, file, kinds, move_to,
-    status, task,
+    Fixture, START, assignee, below, card, claim, claimant, complete, events, exited, file, kinds,
+    move_to, status, task,
 };
 
 pub(crate) const LIMIT: i64 = 2;
@@ -56,7 +56,9 @@ fn a_worker_is_recorded_with_its_identity() {
         base: None,
     };
     assert_eq!(
-        board.record_workspace(&id, run, &workspace).unwrap(),
+        board
+            .record_workspace(&id, claimant(run), &workspace)
+            .unwrap(),
         Applied::Yes
     );
     let identity = WorkerIdentity {
@@ -83,7 +85,9 @@ fn a_worker_is_recorded_with_its_identity() {
         Applied::LostRace
     );
     assert_eq!(
-        board.record_workspace(&id, other, &workspace).unwrap(),
+        board
+            .record_workspace(&id, claimant(other), &workspace)
+            .unwrap(),
         Applied::LostRace
     );
 }

@@ -14,7 +14,7 @@ use hermes_board::{Error, StoredBoard};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::{Fixture, below, card, claim, events, file, mode, move_to, status, task};
+use crate::{Fixture, below, card, claim, claimant, events, file, mode, move_to, status, task};
 
 /// A running card with a scratch workspace that exists.
 fn working(fixture: &Fixture, board: &mut StoredBoard) -> (TaskId, PathBuf) {
@@ -32,7 +32,9 @@ fn scratch(fixture: &Fixture, board: &mut StoredBoard, id: &TaskId) -> PathBuf {
         branch: None,
         base: None,
     };
-    let _applied = board.record_workspace(id, run, &workspace).unwrap();
+    let _applied = board
+        .record_workspace(id, claimant(run), &workspace)
+        .unwrap();
     path
 }
 
@@ -175,7 +177,9 @@ fn a_directory_of_the_user_is_never_removed() {
             branch: None,
             base: None,
         };
-        let _applied = board.record_workspace(&id, run, &workspace).unwrap();
+        let _applied = board
+            .record_workspace(&id, claimant(run), &workspace)
+            .unwrap();
         let completion = with_artifacts(&[json!(project.join("src.rs"))]);
         finish(&fixture, &mut board, &id, &completion).unwrap();
         assert_eq!(status(&board, &id), Status::Done);

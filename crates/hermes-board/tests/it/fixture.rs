@@ -10,8 +10,8 @@ use hermes_board::completion::CompletionSetup;
 use hermes_board::dispatch::{LogRotation, WorkerProfile, WorkerSetup};
 use hermes_board::model::{Assignee, RunId, TaskId};
 use hermes_board::store::{
-    BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, CompleteOutcome, Completed,
-    Completion, FailurePolicy, NewTask,
+    BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant, Claimed,
+    CompleteOutcome, Completed, Completion, FailurePolicy, NewTask,
 };
 use hermes_board::{StoredBoard, WorkspaceRules};
 use hermes_config::settings::{Config, Sources};
@@ -68,8 +68,19 @@ pub(crate) fn try_claim(board: &mut StoredBoard, id: &TaskId) -> ClaimOutcome {
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
             dispatcher: None,
+            host: None,
+            caps: ClaimCaps::default(),
         })
         .unwrap()
+}
+
+/// Whoever claimed a card with [`try_claim`].
+pub(crate) fn claimant(run: RunId) -> Claimant<'static> {
+    Claimant {
+        run,
+        lock: "host:1",
+        host: None,
+    }
 }
 
 pub(crate) fn claim(board: &mut StoredBoard, id: &TaskId) -> RunId {

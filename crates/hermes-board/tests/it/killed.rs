@@ -9,7 +9,7 @@ use hermes_board::{ListQuery, StoredBoard};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
 
-use crate::{Fixture, card, claim, file, process, status};
+use crate::{Fixture, card, claim, claimant, file, process, status};
 
 /// More writes than any of these actions has.
 const MOST: u32 = 80;
@@ -64,7 +64,9 @@ fn a_killed_completion_leaves_the_deliverable_in_one_place() {
                 branch: None,
                 base: None,
             };
-            let _applied = board.record_workspace(&id, run, &workspace).unwrap();
+            let _applied = board
+                .record_workspace(&id, claimant(run), &workspace)
+                .unwrap();
         },
         |fixture, die_at| {
             let mut board = fixture.open();

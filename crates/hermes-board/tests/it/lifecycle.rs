@@ -2,8 +2,8 @@
 
 use hermes_board::model::{BlockKind, CheckMark, Outcome, Status, TaskId, Termination};
 use hermes_board::store::{
-    BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion,
-    NewTask, PromoteRequest, ScheduleRequest, StartIn,
+    BlockRequest, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome,
+    Completion, NewTask, PromoteRequest, ScheduleRequest, StartIn,
 };
 use hermes_board::{Error, StoredBoard};
 use pretty_assertions::assert_eq;
@@ -609,6 +609,8 @@ fn a_review_is_claimed_despite_open_parents() {
         ttl_seconds: 0,
         from: ClaimFrom::Review,
         dispatcher: None,
+        host: None,
+        caps: ClaimCaps::default(),
     };
     let outcome = board.claim(&request).unwrap();
     assert!(matches!(outcome, ClaimOutcome::Claimed(_)), "{outcome:?}");
@@ -634,6 +636,8 @@ fn a_claim_gives_the_card_as_it_is_stored() {
             ttl_seconds: 60,
             from: ClaimFrom::Ready,
             dispatcher: None,
+            host: None,
+            caps: ClaimCaps::default(),
         });
         let ClaimOutcome::Claimed(claimed) = outcome.unwrap() else {
             panic!("not claimed");

@@ -15,9 +15,11 @@ mod checks;
 mod concurrency;
 mod dispatch;
 mod dispatch_failures;
+mod fencing;
 mod files;
 mod fixture;
 mod full_disk;
+mod hosts;
 mod killed;
 mod lifecycle;
 mod lists;
@@ -28,5 +30,5 @@ mod texts;
 mod triage;
 mod workers;
 
-use fixture::{assignee, below, card, claim, complete, file, try_claim};
+use fixture::{assignee, below, card, claim, claimant, complete, file, try_claim};
 use setup::{Fixture, START, events, exited, kinds, mode, move_to, process, status, task};

@@ -63,6 +63,13 @@ fn a_fresh_file_has_the_shape_of_the_reference() {
             expected.push("scheduled_at INTEGER 0 - 0".to_owned());
             expected.push("sandbox TEXT 0 - 0".to_owned());
             expected.push("filed_within TEXT 0 - 0".to_owned());
+            expected.push("host_labels TEXT 0 - 0".to_owned());
+            expected.push("host_name TEXT 0 - 0".to_owned());
+            expected.push("repository TEXT 0 - 0".to_owned());
+        }
+        if table == "task_runs" {
+            expected.push("host_id TEXT 0 - 0".to_owned());
+            expected.push("host_name TEXT 0 - 0".to_owned());
         }
         assert_eq!(columns(&ours, table), expected, "{table}");
     }

@@ -8,7 +8,7 @@ use hermes_board::{ContextOptions, Error, NewReviewComment, StoredBoard, worker_
 use pretty_assertions::assert_eq;
 
 use crate::Fixture;
-use crate::fixture::{card, claim, file};
+use crate::fixture::{card, claim, claimant, file};
 
 fn comment(line: u32, body: &str) -> NewReviewComment {
     NewReviewComment {
@@ -108,7 +108,9 @@ fn base_of_the_first_attempt_is_kept() {
             branch: Some("wt/x".to_owned()),
             base: Some(base(commit)),
         };
-        let recorded = board.record_workspace(&id, run, &workspace).unwrap();
+        let recorded = board
+            .record_workspace(&id, claimant(run), &workspace)
+            .unwrap();
         assert_eq!(recorded, Applied::Yes);
         let _applied = board
             .reclaim(

@@ -20,10 +20,14 @@ mod concurrency;
 mod dispatch;
 #[path = "../it/dispatch_failures.rs"]
 mod dispatch_failures;
+#[path = "../it/fencing.rs"]
+mod fencing;
 #[path = "../it/files.rs"]
 mod files;
 #[path = "../it/fixture.rs"]
 mod fixture;
+#[path = "../it/hosts.rs"]
+mod hosts;
 #[path = "../it/lifecycle.rs"]
 mod lifecycle;
 #[path = "../it/lists.rs"]
@@ -40,6 +44,7 @@ mod triage;
 mod workers;
 
 mod refused;
+mod several_dispatchers;
 
-use fixture::{assignee, below, card, claim, complete, file, try_claim};
+use fixture::{assignee, below, card, claim, claimant, complete, file, try_claim};
 use setup::{Fixture, START, events, exited, kinds, mode, move_to, process, status, task};

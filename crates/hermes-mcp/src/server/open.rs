@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_addons::NodeLaunch;
+use hermes_addons::Launch;
 use rmcp::model::{PaginatedRequestParams, ServerCapabilities, Tool};
 use rmcp::service::{ClientInitializeError, Peer, RunningService};
 use rmcp::{RoleClient, ServiceError, serve_client};
@@ -118,11 +118,11 @@ pub(super) async fn open(
 /// Refuses a package that is known as malware before it is fetched or run.
 async fn refuse_malware(
     stdio: &StdioConfig,
-    launch: Option<&NodeLaunch>,
+    launch: Option<&Launch>,
     host: &dyn ServerHost,
 ) -> Result<(), Error> {
     let package = match launch {
-        Some(launch) => Some(launch.package.clone()),
+        Some(launch) => launch.package.clone(),
         None => stdio::public_package(&stdio.command, &stdio.args),
     };
     let Some(package) = package else {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use hermes_addons::NodeLaunch;
+use hermes_addons::Launch;
 use hermes_proc::{
     Child, ChildSpec, Group, KillTiming, Streams, adopt_orphans, first_readable, reap_orphans,
 };
@@ -54,7 +54,7 @@ struct Running {
 pub(crate) fn start(
     server: &str,
     config: &StdioConfig,
-    launch: Option<NodeLaunch>,
+    launch: Option<Launch>,
     host: &dyn ServerHost,
 ) -> Result<Started, Error> {
     let mark = hermes_fs::random_hex(16);

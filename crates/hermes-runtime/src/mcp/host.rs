@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hermes_addons::{AddonError, Addons, NodeLaunch};
+use hermes_addons::{AddonError, Addons, Launch, PluginPackages};
 use hermes_agent::answer_server;
 use hermes_config::Config;
 use hermes_http::{HttpSettings, MalwareList};
@@ -78,7 +78,10 @@ impl ServerHost for ProfileHost {
         })
     }
 
-    fn addon(&self, name: &str) -> Result<NodeLaunch, AddonError> {
+    fn addon(&self, name: &str) -> Result<Launch, AddonError> {
+        if PluginPackages::is_meant(name) {
+            return self.addons.launch(name, &[]);
+        }
         self.addons.launch_node(name)
     }
 

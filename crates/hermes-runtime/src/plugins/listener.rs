@@ -1,29 +1,21 @@
 //! A plugin that is an MCP server hears of events by `hermes/invoke`, and answers as a shell hook does.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use hermes_hooks::{HookEvent, HookListener, HookReply};
+use hermes_hooks::{HookEvent, HookListener, HookReply, ListenerProfile};
 use hermes_mcp::{Error, Operation, PooledServer};
 use hermes_proc::Wake;
 use serde_json::{Map, Value};
 
 /// The hooks of a plugin that is a server.
 pub(super) struct ServerListener {
-    pub(super) name: String,
-    pub(super) events: Vec<HookEvent>,
+    pub(super) profile: ListenerProfile,
     pub(super) server: PooledServer,
-    pub(super) timeout: Duration,
-    pub(super) fails_closed: bool,
 }
 
 impl HookListener for ServerListener {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn hears(&self, event: HookEvent) -> bool {
-        self.events.contains(&event)
+    fn profile(&self) -> &ListenerProfile {
+        &self.profile
     }
 
     fn ask(
@@ -41,7 +33,7 @@ impl HookListener for ServerListener {
         let session = arguments.get("session_id").and_then(Value::as_str);
         let session = session.map(str::to_owned);
         let asked = self.server.call_within(
-            self.timeout,
+            self.profile.timeout,
             &Operation::FireHook,
             &arguments,
             session.as_deref(),
@@ -51,13 +43,9 @@ impl HookListener for ServerListener {
             Ok(answer) => Ok(HookReply::of(event, &answer.value)),
             Err(Error::NoAnswer(_)) => Err(format!(
                 "it took longer than {} s",
-                self.timeout.as_secs_f64()
+                self.profile.timeout.as_secs_f64()
             )),
             Err(error) => Err(error.to_string()),
         }
-    }
-
-    fn fails_closed(&self) -> bool {
-        self.fails_closed
     }
 }

@@ -2,6 +2,7 @@
 
 mod listener;
 mod offer;
+mod packages;
 mod profile;
 mod server;
 

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_hooks::{ExecListener, HookEvent, HookHost, HookListener};
+use hermes_hooks::{
+    ExecListener, HookEvent, HookHost, HookListener, ListenerCommand, ListenerProfile,
+};
 use hermes_mcp::{Discovery, PooledServer};
-use hermes_plugins::{Entry, Manifest, Plugin, Runtime};
+use hermes_plugins::{Entry, Manifest, Plugin};
 use hermes_secret::Redactor;
 use hermes_tools::{McpTool, ToolRegistry};
 
 use super::listener::ServerListener;
+use super::packages::{command_of, restored};
 use super::profile::ProfilePlugins;
 use super::server::{host, server_of};
 use crate::context::Context;
@@ -34,6 +37,8 @@ struct ActivePlugin {
     plugin: Plugin,
     manifest: Manifest,
     entry: Entry,
+    /// What is started for each event, if that is how it runs.
+    command: Option<Arc<dyn ListenerCommand>>,
     /// `None` if it is no program that runs on.
     server: Option<PooledServer>,
 }
@@ -55,7 +60,15 @@ impl PluginOffer {
         }
         let pool = &context.mcp_shared().pool;
         for (plugin, manifest) in found.active() {
-            let server = match server_of(plugin, manifest, context.config()) {
+            let packages = found.packages(plugin).and_then(Result::ok);
+            if let Some(packages) = &packages
+                && let Err(error) = restored(context, &found.addons, packages)
+            {
+                offer.problems.push((plugin.key.clone(), error.to_string()));
+                continue;
+            }
+            let config = context.config();
+            let server = match server_of(plugin, manifest, packages.as_ref(), config) {
                 None => None,
                 Some(Ok(server)) => Some(pool.server(&server, &host(context, redactor))),
                 Some(Err(problem)) => {
@@ -67,6 +80,7 @@ impl PluginOffer {
                 plugin: plugin.clone(),
                 manifest: manifest.clone(),
                 entry: found.settings.entry(plugin).0,
+                command: command_of(manifest, packages, &found.addons),
                 server,
             });
         }
@@ -171,29 +185,28 @@ impl ActivePlugin {
         if events.is_empty() {
             return None;
         }
-        let name = self.plugin.key.clone();
-        match (&self.manifest.runtime, &self.server) {
-            (Runtime::Exec(command), _) => {
+        let profile = ListenerProfile {
+            name: self.plugin.key.clone(),
+            events,
+            timeout: self.entry.hook_timeout,
+            fails_closed: self.entry.fail_closed,
+        };
+        match (&self.command, &self.server) {
+            (Some(command), _) => {
                 let variables = self.manifest.requires_env.iter();
                 Some(Arc::new(ExecListener {
-                    name,
-                    events,
-                    command: command.clone(),
+                    profile,
+                    command: Arc::clone(command),
                     directory: self.plugin.directory.clone(),
                     env_passthrough: variables.map(|one| one.name.clone()).collect(),
-                    timeout: self.entry.hook_timeout,
-                    fails_closed: self.entry.fail_closed,
                     host: Arc::clone(host),
                 }))
             }
-            (Runtime::Mcp(_), Some(server)) => Some(Arc::new(ServerListener {
-                name,
-                events,
+            (None, Some(server)) => Some(Arc::new(ServerListener {
+                profile,
                 server: server.clone(),
-                timeout: self.entry.hook_timeout,
-                fails_closed: self.entry.fail_closed,
             })),
-            (Runtime::Mcp(_), None) | (Runtime::Files | Runtime::Python, _) => None,
+            (None, None) => None,
         }
     }
 }

@@ -4,12 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hermes_addons::PluginPackages;
 use hermes_config::Config;
-use hermes_mcp::{ServerConfig, ServerHost};
+use hermes_mcp::{ServerConfig, ServerHost, Transport};
 use hermes_plugins::{Manifest, Plugin, Runtime};
 use hermes_secret::Redactor;
 use serde_json::{Map, Value, json};
 
+use super::packages::python_words;
+use crate::addons::addons_of;
 use crate::context::Context;
 use crate::mcp::server_host;
 
@@ -17,12 +20,21 @@ use crate::mcp::server_host;
 pub(super) fn server_of(
     plugin: &Plugin,
     manifest: &Manifest,
+    packages: Option<&PluginPackages>,
     config: &Config,
 ) -> Option<Result<ServerConfig, String>> {
     let Runtime::Mcp(command) = &manifest.runtime else {
         return None;
     };
-    let (program, args) = command.split_first()?;
+    let python = packages.and_then(|_| python_words(command));
+    let (program, args) = match &python {
+        // The interpreter is that of the packages, whatever its name in the manifest.
+        Some(args) => ("python3", args.as_slice()),
+        None => {
+            let (program, args) = command.split_first()?;
+            (program.as_str(), args)
+        }
+    };
     let variables = manifest.requires_env.iter().filter_map(|one| {
         let value = config.secret(&one.name)?;
         Some((one.name.clone(), Value::from(value.expose())))
@@ -37,7 +49,13 @@ pub(super) fn server_of(
         "idle_timeout_seconds": config.get("addons.worker.idle_seconds"),
     });
     let name = format!("plugin {}", plugin.key);
-    Some(ServerConfig::parse(&name, &entry).map_err(|error| error.to_string()))
+    let server = ServerConfig::parse(&name, &entry).map_err(|error| error.to_string());
+    Some(server.map(|mut server| {
+        if let Transport::Stdio(stdio) = &mut server.transport {
+            stdio.addon = packages.map(|packages| packages.feature.clone());
+        }
+        server
+    }))
 }
 
 /// A program with a relative path is one of the plugin.
@@ -59,7 +77,10 @@ pub fn forget_plugin(context: &Context, plugin: &Plugin) {
     let Ok(manifest) = &plugin.manifest else {
         return;
     };
-    if let Some(Ok(server)) = server_of(plugin, manifest, context.config()) {
+    let packages = addons_of(context).plugin_packages(&plugin.key, &manifest.python_dependencies);
+    let packages = packages.ok().filter(|packages| !packages.specs.is_empty());
+    let server = server_of(plugin, manifest, packages.as_ref(), context.config());
+    if let Some(Ok(server)) = server {
         let home = &context.location.home;
         let forgotten = hermes_mcp::forget_catalog(home, &server).map(drop);
         let forgotten = forgotten.and(hermes_mcp::forget_failures(home, &server).map(drop));

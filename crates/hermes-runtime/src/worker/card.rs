@@ -9,9 +9,10 @@ use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::DispatchFlags;
 use hermes_board::boards::Board;
 use hermes_board::dispatch::write_exit_record;
+use hermes_board::files::{bring_attachments, tell_log};
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
-use hermes_board::{BoardOptions, StoredBoard, WorkerVariables};
+use hermes_board::{BoardOptions, Patience, StoredBoard, WorkerVariables};
 use hermes_config::vars;
 use hermes_proc::Wake;
 use hermes_tools::{ImageReference, has_image_ending, images_in};
@@ -32,6 +33,9 @@ const GOAL_TURNS: u64 = 20;
 const TOOL_GRACE: Duration = Duration::from_millis(1_500);
 /// Time for everything after its tools.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long the server of the board is waited for when the end of the worker is recorded.
+const SERVER_WAIT: Duration = Duration::from_mins(2);
 
 const REMINDER: &str = "Your card is still open: you have called neither kanban_complete nor \
     kanban_block, and an answer in text ends nothing. If the work is done and checked, call \
@@ -58,7 +62,13 @@ impl Worker {
         Ok(Some(Self {
             card,
             board: home.select(None)?,
-            options: settings.board_options(&context.env),
+            options: BoardOptions {
+                patience: Patience::new(SERVER_WAIT, |pause| {
+                    std::thread::sleep(pause);
+                    false
+                }),
+                ..settings.board_options(&context.env)
+            },
             ttl_seconds: settings.limits.claim_ttl_seconds,
             policy: FailurePolicy::with_limit(settings.limits.failure_limit),
         }))
@@ -88,7 +98,11 @@ impl Worker {
     ) -> Option<ClaimWatch> {
         let attempt = Attempt {
             board: self.board.clone(),
-            options: self.options.clone(),
+            // The watch looks again by itself.
+            options: BoardOptions {
+                patience: Patience::default(),
+                ..self.options.clone()
+            },
             task: self.card.task.clone(),
             run: self.card.run?,
             lock: self.card.claim_lock.clone(),
@@ -111,7 +125,7 @@ impl Worker {
     pub(crate) fn images(&self, user_home: &Path) -> Vec<ImageReference> {
         let read = StoredBoard::open(&self.board, &self.options).and_then(|store| {
             let task = store.task(&self.card.task)?;
-            Ok((task, store.attachments(&self.card.task)?))
+            Ok((task, bring_attachments(&store, &self.card.task)?))
         });
         let (task, attachments) = match read {
             Ok((Some(task), attachments)) => (task, attachments),
@@ -123,8 +137,12 @@ impl Worker {
         };
         let body = task.body.unwrap_or_default();
         let mut found = images_in(&body, user_home, &|path| path.is_file());
-        for attachment in attachments {
-            let path = attachment.stored_path;
+        for brought in attachments {
+            if let Some(problem) = brought.problem {
+                tracing::warn!(%problem, "an attachment of the card is not here");
+                continue;
+            }
+            let path = brought.attachment.stored_path;
             if has_image_ending(&path.to_string_lossy()) {
                 let image = ImageReference::File(path);
                 if !found.contains(&image) {
@@ -181,6 +199,13 @@ impl Worker {
             let now = jiff::Timestamp::now().as_second();
             write_exit_record(&self.board, &self.card.task, run, exit, now).map(drop)
         });
+        if self.board.server.is_some() {
+            // No dispatcher need be running on this machine.
+            hermes_telemetry::best_effort("tell other machines what the worker printed", || {
+                let store = StoredBoard::open(&self.board, &self.options)?;
+                tell_log(&store, &self.card.task, run)
+            });
+        }
     }
 
     fn record_exhausted_budget(&self, run: RunId, result: &TurnResult) -> hermes_board::Result<()> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_agent::{TurnEvent, TurnInput, TurnOutcome};
 use hermes_board::boards::BoardHome;
 use hermes_board::model::{RunId, Status, TaskId};
-use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
+use hermes_board::store::{BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
 use hermes_board::{BoardOptions, StoredBoard};
 use hermes_runtime::Nobody;
 use pretty_assertions::assert_eq;
@@ -40,6 +40,8 @@ fn claimed_card(world: &mut World) -> Card {
         ttl_seconds: 60,
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: None,
+        caps: ClaimCaps::default(),
     };
     let ClaimOutcome::Claimed(claimed) = store.claim(&claim).unwrap() else {
         panic!("the card is not claimed");

@@ -14,6 +14,7 @@ mod token;
 mod url;
 mod vendor;
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::dfa::DFA;
@@ -140,13 +141,23 @@ pub(crate) fn find(text: &str, sink: Sink, spans: &mut Vec<Span>) {
         spans,
         names_seen_until: [0; LANES],
     };
+    each_trigger(text, &mut |hit| examiner.look_at(hit));
+}
+
+/// Adds the places of all triggers: a text without any has no secret of a known shape, whatever stands
+/// before and behind it.
+pub(crate) fn traces(text: &str, places: &mut Vec<Range<usize>>) {
+    each_trigger(text, &mut |hit| places.push(hit.start..hit.end));
+}
+
+fn each_trigger(text: &str, found: &mut impl FnMut(Hit)) {
     if text.len() > LONG {
         if let Some(automaton) = FOR_LONG_TEXTS.as_ref() {
-            lanes::find(automaton, text.as_bytes(), &mut |hit| examiner.look_at(hit));
+            lanes::find(automaton, text.as_bytes(), found);
         }
     } else if let Some(automaton) = FOR_LINES.as_ref() {
         for hit in automaton.find_overlapping_iter(text) {
-            examiner.look_at(Hit {
+            found(Hit {
                 start: hit.start(),
                 end: hit.end(),
                 pattern: hit.pattern().as_usize(),

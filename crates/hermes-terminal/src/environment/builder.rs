@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hermes_config::dotenv::is_denied_name;
 use hermes_config::{Config, vars};
@@ -34,6 +34,8 @@ pub struct EnvironmentBuilder {
     link_entries: Vec<PathBuf>,
     warnings: Vec<String>,
     of_agent: bool,
+    /// The environment of shells that have changed nothing yet, once somebody has asked for it.
+    untouched_shell: OnceLock<EnvPlan>,
 }
 
 impl std::fmt::Debug for EnvironmentBuilder {
@@ -92,6 +94,7 @@ impl EnvironmentBuilder {
             base: base.into_iter().collect(),
             policy,
             of_agent: false,
+            untouched_shell: OnceLock::new(),
         }
     }
 
@@ -99,6 +102,7 @@ impl EnvironmentBuilder {
     #[must_use]
     pub fn of_agent(mut self, of_agent: bool) -> Self {
         self.of_agent = of_agent;
+        self.untouched_shell = OnceLock::new();
         self
     }
 
@@ -139,6 +143,12 @@ impl EnvironmentBuilder {
     /// The environment of a child about which nothing is particular.
     pub fn plan(&self, class: SpawnClass) -> EnvPlan {
         EnvPlan::build(&self.request(class))
+    }
+
+    /// The environment of a shell of a session that has changed nothing.
+    pub(super) fn untouched_shell(&self) -> &EnvPlan {
+        self.untouched_shell
+            .get_or_init(|| self.plan(SpawnClass::ToolShell))
     }
 
     /// The environment of a program we call for our own ends.

@@ -57,6 +57,9 @@ impl ShellEnvironment for EnvironmentBuilder {
     }
 
     fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
+        if *overlay == Overlay::default() {
+            return self.untouched_shell().get(name).map(OsStr::to_owned);
+        }
         let plan = EnvPlan::build(&EnvRequest {
             overlay: Some(overlay),
             ..self.request(SpawnClass::ToolShell)

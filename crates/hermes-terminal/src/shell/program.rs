@@ -1,6 +1,6 @@
 //! Which shell runs commands.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -40,9 +40,12 @@ impl Shell {
     }
 }
 
-/// Finds the shell once, and again when its file has gone.
+/// Finds the shell once, when it is first needed, and again when its file has gone.
 #[derive(Debug)]
 pub struct ShellFinder {
+    /// The `PATH` that bash is looked for on, in front of the candidates; many conversations end
+    /// without a command.
+    search_path: Option<OsString>,
     candidates: Vec<PathBuf>,
     found: Mutex<Option<Shell>>,
 }
@@ -51,18 +54,19 @@ impl ShellFinder {
     /// Looks for bash on this `PATH` and in its usual directories, then for the user's shell, then for
     /// the system's.
     pub fn new(search_path: Option<&OsStr>, user_shell: Option<&Path>) -> Self {
-        let mut candidates: Vec<PathBuf> = find_on_path(OsStr::new("bash"), search_path)
-            .into_iter()
-            .collect();
-        candidates.extend(["/usr/bin/bash", "/bin/bash"].map(PathBuf::from));
+        let mut candidates = ["/usr/bin/bash", "/bin/bash"].map(PathBuf::from).to_vec();
         candidates.extend(user_shell.map(Path::to_owned));
         candidates.push("/bin/sh".into());
-        Self::among(candidates)
+        Self {
+            search_path: search_path.map(OsStr::to_owned),
+            ..Self::among(candidates)
+        }
     }
 
     /// Takes the first of these that exists.
     pub fn among(candidates: Vec<PathBuf>) -> Self {
         Self {
+            search_path: None,
             candidates,
             found: Mutex::new(None),
         }
@@ -74,12 +78,16 @@ impl ShellFinder {
         if let Some(shell) = found.as_ref().filter(|shell| shell.path.exists()) {
             return shell.clone();
         }
-        let path = self
-            .candidates
-            .iter()
-            .find(|path| find_on_path(path.as_os_str(), None).is_some())
-            .or(self.candidates.last());
-        let shell = Shell::at(path.map_or(Path::new("/bin/sh"), PathBuf::as_path));
+        let on_path = self
+            .search_path
+            .as_deref()
+            .and_then(|path| find_on_path(OsStr::new("bash"), Some(path)));
+        let path = on_path.or_else(|| {
+            let mut candidates = self.candidates.iter();
+            let found = candidates.find(|path| find_on_path(path.as_os_str(), None).is_some());
+            found.or(self.candidates.last()).cloned()
+        });
+        let shell = Shell::at(path.unwrap_or_else(|| PathBuf::from("/bin/sh")));
         *found = Some(shell.clone());
         shell
     }

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hermes_board::files::{ATTACHMENT_LIMIT, NewFile, attach_bytes};
+use hermes_board::files::{ATTACHMENT_LIMIT, NewFile, attach_bytes, bring_attachments};
 use hermes_board::model::Attachment;
 use serde_json::{Value, json};
 
@@ -110,9 +110,15 @@ pub(super) fn attachments(call: &BoardCall<'_>) -> BoardAnswer {
     let store = call.open()?;
     existing(&store, &id)?;
     let options = call.access.context_of(&id);
-    let mut attachments = store.attachments(&id)?;
-    for attachment in &mut attachments {
-        attachment.stored_path = options.path_of(attachment);
+    let mut attachments = Vec::new();
+    for one in bring_attachments(&store, &id)? {
+        let mut attachment = one.attachment;
+        attachment.stored_path = options.path_of(&attachment);
+        let mut fields = json!(attachment);
+        if let Some(problem) = one.problem {
+            fields["problem"] = json!(problem.to_string());
+        }
+        attachments.push(fields);
     }
     Ok(json!({"task_id": id, "attachments": attachments}))
 }

@@ -1,11 +1,11 @@
 //! `kanban_block`, `kanban_unblock` and `kanban_link`: a card waits for something or for another card,
 //! and goes on.
 
-use hermes_board::model::BlockKind;
+use hermes_board::model::{BlockKind, Outcome, Run};
 use hermes_board::store::{BlockRequest, BoardStore};
 use serde_json::json;
 
-use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN, OwnTask, existing};
+use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN, existing};
 use crate::argument::{ArgKind, Argument};
 use crate::tool::ToolSpec;
 
@@ -44,23 +44,31 @@ pub(super) const UNBLOCK: ToolSpec = ToolSpec {
 };
 
 pub(super) fn block(call: &BoardCall<'_>) -> BoardAnswer {
-    let OwnTask { id, run, mut store } = call.own_task("block")?;
+    let mut own = call.own_task("block")?;
+    let id = own.id.clone();
     let reason = call.text("reason").ok_or("The reason is empty.")?;
     let kind = call.args["kind"].as_str().and_then(BlockKind::parse);
     let may_stop = matches!(kind, Some(BlockKind::Dependency | BlockKind::NeedsInput));
-    if existing(&store, &id)?.goal_mode && !may_stop {
+    if existing(&own.store, &id)?.goal_mode && !may_stop {
         return Err(format!(
             "{id} is worked on until its goal is reached: it can be blocked only with kind \
              'dependency' or 'needs_input'."
         )
         .into());
     }
-    let outcome = store.block(&BlockRequest {
+    let request = BlockRequest {
         task: id.clone(),
         reason: Some(reason),
         kind,
-        expected_run: run,
-    })?;
+        expected_run: own.run,
+    };
+    let is_ours = |ended: &Run| {
+        ended.ended_how() == Some(Outcome::Blocked) && ended.summary == request.reason
+    };
+    let Some(outcome) = own.end_attempt(is_ours, |store| store.block(&request))? else {
+        let status = existing(&own.store, &id)?.status_word().to_owned();
+        return Ok(json!({"task_id": id, "run_id": own.run, "status": status}));
+    };
     let mut fields = json!({
         "task_id": id,
         "run_id": outcome.run,

@@ -2,12 +2,13 @@
 //!
 //! [`hermes_board::completion`] decides, not what the agent says of its work.
 
+use hermes_board::StoredBoard;
 use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
-use hermes_board::model::{CheckEvidence, Object, TaskId};
+use hermes_board::model::{CheckEvidence, Object, Outcome, Run, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
 use serde_json::{Map, Value, json};
 
-use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN, OwnTask};
+use super::tool::{BOARD, BoardAnswer, BoardCall, BoardRefusal, KANBAN};
 use crate::argument::{ArgKind, Argument, texts};
 use crate::result::redacted;
 use crate::tool::ToolSpec;
@@ -39,9 +40,10 @@ pub(super) const COMPLETE: ToolSpec = ToolSpec {
 
 pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
     let access = call.access;
-    let OwnTask { id, run, mut store } = call.own_task("complete")?;
+    let mut own = call.own_task("complete")?;
+    let id = own.id.clone();
     let completion = Completion {
-        expected_run: run,
+        expected_run: own.run,
         result: call.text("result"),
         summary: call.text("summary"),
         metadata: metadata(call),
@@ -56,7 +58,7 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
     if completion.handoff().is_none() {
         return Err("Give a summary or a result: the next worker reads nothing else.".into());
     }
-    let board = store.board().clone();
+    let board = own.store.board().clone();
     let setup = CompletionSetup {
         board: &board,
         home: &access.home,
@@ -71,7 +73,15 @@ pub(super) fn complete(call: &BoardCall<'_>) -> BoardAnswer {
         on_checks: &|_| {},
         before_done: None,
     };
-    match completion::complete(&mut store, &id, &completion, &setup)? {
+    let is_ours = |ended: &Run| {
+        ended.ended_how() == Some(Outcome::Completed)
+            && ended.summary.as_deref() == completion.handoff()
+    };
+    let end = |store: &mut StoredBoard| completion::complete(store, &id, &completion, &setup);
+    let Some(outcome) = own.end_attempt(is_ours, end)? else {
+        return Ok(json!({"task_id": id, "run_id": own.run}));
+    };
+    match outcome {
         CompletionOutcome::Done {
             completed,
             checks,

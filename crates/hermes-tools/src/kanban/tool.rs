@@ -1,10 +1,11 @@
 //! The common shape of the tools of the board: a call, its answer, and what refuses it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use hermes_board::model::{RunId, Task, TaskId};
+use hermes_board::model::{Run, RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{Error, StoredBoard};
+use hermes_board::{BoardOptions, Error, Patience, StoredBoard};
 use hermes_secret::{Redactor, Sink};
 use serde_json::{Value, json};
 
@@ -24,6 +25,9 @@ pub(super) const BOARD: Argument =
 
 /// Tools for profiles that manage many cards, and not for workers.
 const FOR_ORCHESTRATORS: &[&str] = &["kanban_list", "kanban_unblock"];
+
+/// How often a report whose answer got lost is made again.
+const MOST_LOST_ANSWERS: u32 = 5;
 
 /// The fields of an answer, or why the call was refused.
 pub(super) type BoardAnswer = Result<Value, BoardRefusal>;
@@ -52,7 +56,23 @@ impl BoardCall<'_> {
     /// Opens the board that the call is about.
     pub(super) fn open(&self) -> Result<StoredBoard, BoardRefusal> {
         let board = self.access.home.select(self.args["board"].as_str())?;
-        Ok(StoredBoard::open(&board, &self.access.options)?)
+        let mut store = StoredBoard::open(&board, &self.options())?;
+        store.fence(self.access.worker());
+        Ok(store)
+    }
+
+    /// A worker waits for a server that went away as long as its claim may last: its work is not lost
+    /// because the board cannot be told at once.
+    fn options(&self) -> BoardOptions {
+        let mut options = self.access.options.clone();
+        if self.access.worker().is_some() {
+            let seconds = u64::try_from(self.access.claim_ttl_seconds).unwrap_or(0);
+            let interrupt = Arc::clone(&self.context.interrupt);
+            options.patience = Patience::new(Duration::from_secs(seconds), move |pause| {
+                interrupt.wait(pause)
+            });
+        }
+        options
     }
 
     /// The card named in a required argument.
@@ -78,6 +98,29 @@ impl BoardCall<'_> {
         caller.may_change(&id, action)?;
         let run = caller.run_of(&id);
         Ok(OwnTask { id, run, store })
+    }
+}
+
+impl OwnTask {
+    /// Ends the attempt of a worker, once. When the answer of the server got lost, the attempt itself
+    /// tells whether it has ended as `is_ours` says: then the result is `None`.
+    pub(super) fn end_attempt<T>(
+        &mut self,
+        is_ours: impl Fn(&Run) -> bool,
+        end: impl Fn(&mut StoredBoard) -> hermes_board::Result<T>,
+    ) -> Result<Option<T>, BoardRefusal> {
+        for _ in 0..MOST_LOST_ANSWERS {
+            match (end(&mut self.store), self.run) {
+                (Err(error), Some(run)) if error.is_answer_lost() => {
+                    tracing::warn!(card = %self.id, %error, "a report is repeated unless it counted");
+                    if self.store.run(run)?.is_some_and(|run| is_ours(&run)) {
+                        return Ok(None);
+                    }
+                }
+                (done, _) => return Ok(Some(done?)),
+            }
+        }
+        Ok(Some(end(&mut self.store)?))
     }
 }
 

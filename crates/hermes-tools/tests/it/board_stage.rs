@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hermes_board::boards::{BoardHome, BoardSlug};
 use hermes_board::dispatch::{LogRotation, WORKER_TIMING, WorkerProfile, WorkerSetup};
 use hermes_board::model::{RunId, Task, TaskId, Termination};
-use hermes_board::store::{Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
+use hermes_board::store::{
+    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask,
+};
 use hermes_board::{
     BoardOptions, CallerFacts, ContextOptions, StoredBoard, WorkerVariables, WorkspaceRules,
 };
@@ -60,6 +62,8 @@ impl BoardStage {
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
             dispatcher: None,
+            host: None,
+            caps: ClaimCaps::default(),
         });
         match outcome.unwrap() {
             ClaimOutcome::Claimed(claimed) => claimed.run,

@@ -1,11 +1,11 @@
 //! The tools of the board in the hands of a worker: its own card, and nothing after its attempt.
 
 use hermes_board::model::{Assignee, TaskId};
-use hermes_board::store::{Applied, BoardStore, NewTask, ResolvedWorkspace};
+use hermes_board::store::{Applied, BoardStore, Claimant, NewTask, ResolvedWorkspace};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::board_stage::{BoardStage, refusal};
+use crate::board_stage::{BoardStage, CLAIM, refusal};
 use crate::stage::SECRET;
 
 fn filed(board: &BoardStage) -> TaskId {
@@ -233,6 +233,39 @@ fn cards_that_were_not_created_hold_a_completion_up() {
     assert_eq!(board.worker(&own, run, "kanban_complete", args)["ok"], true);
 }
 
+/// Its process may live on behind a cut link, long after its card went to another host.
+#[test]
+fn a_worker_that_lost_its_card_can_write_with_no_tool() {
+    let board = BoardStage::new();
+    let (own, other) = (filed(&board), filed(&board));
+    let run = board.claimed(&own);
+    board.take_back(&own);
+    let content = json!({"filename": "a.txt", "content_base64": "YQ=="});
+    for (tool, args) in [
+        ("kanban_comment", json!({"task_id": own, "body": "late"})),
+        ("kanban_comment", json!({"task_id": other, "body": "late"})),
+        (
+            "kanban_create",
+            json!({"title": "more", "assignee": "coder"}),
+        ),
+        ("kanban_attach", content),
+        ("kanban_heartbeat", json!({})),
+        ("kanban_complete", json!({"summary": "late"})),
+        ("kanban_block", json!({"reason": "late"})),
+        ("kanban_link", json!({"parent_id": other, "child_id": own})),
+    ] {
+        let refused = board.worker(&own, run, tool, args);
+        assert!(
+            refusal(&refused).contains(own.as_str()),
+            "{tool}: {refused}"
+        );
+    }
+    let store = board.store();
+    assert!(store.comments(&own).unwrap().is_empty());
+    assert!(store.comments(&other).unwrap().is_empty());
+    assert!(store.attachments(&own).unwrap().is_empty());
+}
+
 // check 36
 #[test]
 fn deliverables_are_kept_before_the_workspace_goes() {
@@ -250,7 +283,12 @@ fn deliverables_are_kept_before_the_workspace_goes() {
         branch: None,
         base: None,
     };
-    let recorded = board.store().record_workspace(&own, run, &resolved);
+    let claimant = Claimant {
+        run,
+        lock: CLAIM,
+        host: None,
+    };
+    let recorded = board.store().record_workspace(&own, claimant, &resolved);
     assert_eq!(recorded.unwrap(), Applied::Yes);
     let missing = json!({"summary": "x", "artifacts": ["report.md", "nothing.md"]});
     let refused = board.worker(&own, run, "kanban_complete", missing);

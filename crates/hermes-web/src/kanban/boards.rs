@@ -83,8 +83,7 @@ fn metadata(call: &Call) -> Result<MetadataChange, ApiError> {
         icon: text("icon")?,
         color: text("color")?,
         default_workdir: workdir,
-        archived: None,
-        on_approve: None,
+        ..MetadataChange::default()
     })
 }
 

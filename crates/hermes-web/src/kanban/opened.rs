@@ -12,6 +12,7 @@ use hermes_runtime::{Context, dispatch_settings, kanban_settings, worker_setup};
 
 use crate::call::Call;
 use crate::http::ApiError;
+use crate::kept_boards::Terms;
 
 /// How long a request waits for a board that another process holds.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
@@ -22,6 +23,8 @@ pub(super) struct OpenBoard {
     pub(super) home: BoardHome,
     pub(super) settings: KanbanSettings,
     pub(super) store: StoredBoard,
+    /// Under which the connection may serve the next request; see [`OpenBoard::keep`].
+    terms: Option<Terms>,
 }
 
 /// Where boards are.
@@ -49,13 +52,25 @@ impl OpenBoard {
         let home = board_home(&context);
         let settings = kanban_settings(&context);
         let board = chosen(call, &home)?;
-        let store = StoredBoard::open(&board, &options(&context))?;
+        let asked = Terms::of(&board, &context);
+        let (store, terms) = match call.app.boards.take(&board, asked.as_ref()) {
+            Some((store, terms)) => (store, Some(terms)),
+            None => (StoredBoard::open(&board, &options(&context))?, asked),
+        };
         Ok(Self {
             context,
             home,
             settings,
             store,
+            terms,
         })
+    }
+
+    /// Keeps the connection for the next request. For one that only reads, and has come to its end.
+    pub(super) fn keep(self, call: &Call) {
+        if let Some(terms) = self.terms {
+            call.app.boards.put(self.store, terms);
+        }
     }
 
     /// A card that must be there.
@@ -68,7 +83,7 @@ impl OpenBoard {
     pub(super) fn dispatcher(&self, flags: &DispatchFlags) -> Dispatcher {
         let settings = dispatch_settings(&self.context, flags);
         let workers = worker_setup(&self.context, &self.home, &settings);
-        Dispatcher::new(self.home.clone(), settings.limits, workers)
+        Dispatcher::new(self.home.clone(), settings.limits, workers).on_host(settings.host)
     }
 }
 

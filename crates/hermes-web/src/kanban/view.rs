@@ -1,8 +1,6 @@
 //! The board as a whole, and a card with everything that belongs to it.
 
-use std::collections::HashMap;
-
-use hermes_board::diagnostics::{CardDiagnostics, Diagnostic, DiagnosticKind, diagnose_board};
+use hermes_board::diagnostics::{Diagnostic, DiagnosticKind, diagnose_board, diagnose_cards};
 use hermes_board::model::{LinkedTask, Status, TaskId};
 use hermes_board::plan::Plan;
 use hermes_board::store::BoardStore as _;
@@ -166,9 +164,8 @@ fn whole_board(call: &Call) -> Result<String, ApiError> {
     let plan = open
         .dispatcher(&DispatchFlags::default())
         .preview(&open.store)?;
-    let found = diagnose_board(&open.store, None, &open.settings.thresholds, &plan)?;
-    let found: HashMap<&TaskId, &CardDiagnostics> =
-        found.iter().map(|card| (&card.task_id, card)).collect();
+    let tasks = cards.iter().map(|card| &card.task);
+    let found = diagnose_cards(&open.store, tasks, &open.settings.thresholds, &plan)?;
     let mut columns: Vec<Column<'_>> = COLUMNS
         .iter()
         .chain(include_archived.then_some(&"archived"))
@@ -189,9 +186,7 @@ fn whole_board(call: &Call) -> Result<String, ApiError> {
                 .progress
                 .get(id.as_str())
                 .map(|&(done, total)| Progress { done, total }),
-            troubles: found
-                .get(id)
-                .and_then(|card| Troubles::of(&card.diagnostics)),
+            troubles: found.get(id).and_then(|found| Troubles::of(found)),
         };
         let word = task.task.status_word();
         let named = |name: &str| columns.iter().position(|column| column.name == name);
@@ -200,6 +195,7 @@ fn whole_board(call: &Call) -> Result<String, ApiError> {
             column.tasks.push(shown);
         }
     }
+    open.keep(call);
     call.masked(&WholeBoard {
         columns,
         tenants: &overview.tenants,
@@ -253,11 +249,13 @@ pub(crate) fn show(call: &Call) -> Answered {
             }));
         }
     }
+    let attachments = open.store.attachments(&id)?;
+    open.keep(call);
     call.answer(json!({
         "task": shown,
         "comments": detail.comments,
         "events": detail.events,
-        "attachments": open.store.attachments(&id)?,
+        "attachments": attachments,
         "links": {"parents": detail.parents, "children": detail.children},
         "child_results": children,
         "runs": detail.runs,
@@ -273,6 +271,7 @@ pub(crate) fn diagnostics(call: &Call) -> Answered {
         .dispatcher(&DispatchFlags::default())
         .preview(&open.store)?;
     let mut found = diagnose_board(&open.store, None, &open.settings.thresholds, &plan)?;
+    open.keep(call);
     if let Some(least) = call.query("severity") {
         let known = hermes_board::diagnostics::Severity::ALL;
         let Some(least) = known.iter().find(|one| one.as_str() == least) else {
@@ -290,6 +289,8 @@ pub(crate) fn diagnostics(call: &Call) -> Answered {
 
 /// `GET /stats`.
 pub(crate) fn stats(call: &Call) -> Answered {
-    let stats = OpenBoard::of(call)?.store.stats()?;
+    let open = OpenBoard::of(call)?;
+    let stats = open.store.stats()?;
+    open.keep(call);
     call.answer(json!(stats))
 }

@@ -1,9 +1,9 @@
 //! Workers: who works, what they print, and one round of the dispatcher.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::time::Duration;
 
+use hermes_board::files::log_tail;
 use hermes_board::model::{Run, RunId, Status};
 use hermes_board::store::BoardStore as _;
 use hermes_board::{Counts, DispatchFlags, ListQuery};
@@ -107,18 +107,9 @@ pub(crate) fn log(call: &Call) -> Answered {
     let open = OpenBoard::of(call)?;
     open.task(&id)?;
     let path = open.store.board().log_of(&id)?;
-    let failed = |error: std::io::Error| ApiError::unavailable(format!("the log of {id}: {error}"));
-    let (mut content, mut size, mut exists) = (Vec::new(), 0, false);
-    match hermes_fs::open_regular(&path) {
-        Ok((mut file, meta)) => {
-            (size, exists) = (meta.len(), true);
-            let begin = size.saturating_sub(tail);
-            file.seek(SeekFrom::Start(begin)).map_err(failed)?;
-            file.take(tail).read_to_end(&mut content).map_err(failed)?;
-        }
-        Err(error) if error.is_not_found() => {}
-        Err(error) => return Err(error.into()),
-    }
+    let found = log_tail(&open.store, &id, tail)?;
+    let exists = found.is_some();
+    let (content, size) = found.unwrap_or_default();
     call.answer(json!({
         "task_id": id,
         "path": path.display().to_string(),

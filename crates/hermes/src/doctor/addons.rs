@@ -1,7 +1,7 @@
 //! Add-ons: whether the store can be used, and what is in it.
 
-use hermes_addons::{Addons, Gate, Overview, State, VerifyMode, WorkerState};
-use hermes_runtime::addons_of;
+use hermes_addons::{Addons, CollectRequest, Gate, Overview, State, VerifyMode, WorkerState};
+use hermes_runtime::{ProfilePlugins, addons_of};
 
 use super::row::Report;
 use crate::context::Context;
@@ -39,7 +39,7 @@ pub(super) fn check_closely(context: &Context, report: &mut Report) {
     features(&overview, report);
     needs(&overview, report);
     damage(&addons, report);
-    leftovers(&addons, report);
+    leftovers(context, &addons, report);
 }
 
 fn gate(addons: &Addons, report: &mut Report) {
@@ -152,8 +152,9 @@ fn features(overview: &Overview, report: &mut Report) {
         worker(row, report);
         match row.state {
             State::Installed | State::Installing => {
-                let version = row.version.as_deref().unwrap_or_default();
-                let text = format!("{name} {version} ({})", row.state.name());
+                let version = row.version.as_ref();
+                let version = version.map_or_else(String::new, |version| format!(" {version}"));
+                let text = format!("{name}{version} ({})", row.state.name());
                 report.ok("addon", text);
             }
             State::Stale => {
@@ -209,8 +210,13 @@ fn damage(addons: &Addons, report: &mut Report) {
     }
 }
 
-fn leftovers(addons: &Addons, report: &mut Report) {
-    let Ok(collected) = addons.collect(true, false) else {
+fn leftovers(context: &Context, addons: &Addons, report: &mut Report) {
+    let would = CollectRequest {
+        dry_run: true,
+        legacy: false,
+        plugins: ProfilePlugins::of(context).known_keys(),
+    };
+    let Ok(collected) = addons.collect(&would) else {
         return;
     };
     if !collected.removed.is_empty() {

@@ -20,6 +20,7 @@ mod installing;
 mod keeping;
 mod known_malware;
 mod node;
+mod plugin_packages;
 mod updates;
 mod workers;
 
@@ -162,6 +163,40 @@ impl Desk {
     /// The version of the code that is in service.
     fn served(&self, feature: &str) -> String {
         fs::read_to_string(self.current(feature).join("site/isodate/__init__.py")).unwrap()
+    }
+}
+
+#[test]
+fn the_table_of_promises_names_tests_that_exist() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut code = String::new();
+    for directory in ["addons", "addons_packages", "plugins", "image"] {
+        for name in names(&tests.join(directory)) {
+            if Path::new(&name).extension().is_some_and(|end| end == "rs") {
+                code.push_str(&fs::read_to_string(tests.join(directory).join(name)).unwrap());
+            }
+        }
+    }
+    let table = fs::read_to_string(tests.join("addons/README.md")).unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .collect();
+    let checks = (1..=34).filter(|number| {
+        let start = format!("| {number} ");
+        rows.iter().any(|row| row.starts_with(&start))
+    });
+    assert_eq!(checks.count(), 34);
+    for row in rows {
+        let tests = row
+            .trim_end_matches([' ', '|'])
+            .rsplit("| ")
+            .next()
+            .unwrap();
+        for name in tests.split('`').skip(1).step_by(2) {
+            let test = format!("#[test]\nfn {name}() {{");
+            assert!(code.contains(&test), "{name}");
+        }
     }
 }
 

@@ -26,7 +26,7 @@ def parse_duration(text):
 ";
 
 /// The interpreter of this machine.
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     let code = "import sys; print(sys.executable)";
     let found = Command::new("python3").args(["-c", code]).output().unwrap();
     PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())

@@ -11,6 +11,8 @@
 // The tests put locks of their own in the place of the catalog's, which debug builds allow.
 #![cfg(debug_assertions)]
 
+mod plugins;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -48,6 +50,10 @@ impl Desk {
     fn call(&self, installer: Installer, args: &[&str]) -> ProgramCall {
         let words = ["addons"].into_iter().chain(args.iter().copied());
         let call = self.home.hermes(words.collect::<Vec<_>>());
+        self.with_installer(call, installer)
+    }
+
+    fn with_installer(&self, call: ProgramCall, installer: Installer) -> ProgramCall {
         let call = call
             .env("HERMES_ADDON_PYTHON", self.packages.python())
             .env("HERMES_TEST_ADDON_LOCKS", self.home.outside("locks"));

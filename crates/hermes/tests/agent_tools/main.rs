@@ -23,7 +23,7 @@ mod worker_setup;
 
 use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::model::TaskId;
-use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest};
+use hermes_board::store::{BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest};
 use hermes_board::{BoardOptions, StoredBoard};
 use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
 use serde_json::Value;
@@ -74,6 +74,8 @@ impl Desk {
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
             dispatcher: None,
+            host: None,
+            caps: ClaimCaps::default(),
         });
         match outcome.unwrap() {
             ClaimOutcome::Claimed(claimed) => claimed.run.0,

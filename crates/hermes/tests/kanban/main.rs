@@ -30,6 +30,7 @@ mod following;
 mod fresh;
 mod gateway;
 mod hostile_text;
+mod hosts;
 mod json_shapes;
 mod landing;
 mod lists;
@@ -131,13 +132,15 @@ impl Desk {
 
     /// Puts a card into the hands of a worker that does not exist; gives the attempt.
     fn claimed(&self, id: &str) -> i64 {
-        use hermes_board::store::{ClaimFrom, ClaimOutcome, ClaimRequest};
+        use hermes_board::store::{ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest};
         let outcome = self.store().claim(&ClaimRequest {
             task: TaskId::new(id),
             lock: "elsewhere:1".to_owned(),
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
             dispatcher: None,
+            host: None,
+            caps: ClaimCaps::default(),
         });
         match outcome.unwrap() {
             ClaimOutcome::Claimed(claimed) => claimed.run.0,

@@ -40,7 +40,7 @@ fn the_list_has_the_fields_and_filters_of_the_reference() {
     let all = list(&["--json"]).succeeds().json();
     let short = |one: &Value| {
         let mut fields = one.as_object().unwrap().clone();
-        for more in ["key", "kind", "runtime", "path", "error"] {
+        for more in ["key", "kind", "runtime", "path", "python_packages", "error"] {
             assert!(fields.remove(more).is_some(), "{more}");
         }
         Value::Object(fields)

@@ -8,12 +8,15 @@
     reason = "tests access files and processes directly"
 )]
 
+mod away;
 #[path = "../dashboard/client.rs"]
 #[expect(dead_code, reason = "tests of the dashboard use more of it")]
 mod client;
+mod moving;
 #[path = "../dashboard/server.rs"]
 #[expect(dead_code, reason = "tests of the dashboard use more of it")]
 mod server;
+mod travel;
 
 use std::time::{Duration, Instant};
 
@@ -95,6 +98,97 @@ impl Machine {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+#[test]
+fn hosts_are_listed_and_cards_wait_for_the_one_they_ask_for() {
+    let database = Postgres::shared().database();
+    let (lap, gpu) = (Machine::new(&database), Machine::new(&database));
+    let settings = |name: &str, labels: &str| {
+        format!(
+            "kanban:\n  database: '{}'\n  host_name: {name}\n  host_labels: {labels}\n  \
+             max_in_progress_per_host: 2\n",
+            database.url()
+        )
+    };
+    lap.home.put("config.yaml", settings("lap", "[]"));
+    gpu.home.put("config.yaml", settings("gpu1", "'gpu, ssd'"));
+    let created = lap.kanban(&["create", "train", "--assignee", "coder", "--host", "gpu"]);
+    created
+        .succeeds()
+        .says_part("no host is known yet that has the label gpu");
+    let id = lap.json(&["list"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(lap.json(&["list"])[0]["host_labels"], json!(["gpu"]));
+    lap.kanban(&["dispatch"])
+        .succeeds()
+        .prints_part("For other hosts (no host has the label gpu)");
+    let why = lap.kanban(&["why", &id]);
+    why.succeeds()
+        .prints_part("No host has the label gpu (hosts: lap).");
+    let mut gateway = gpu.gateway();
+    gpu.wait_for(&id, "done");
+    let shown = lap.json(&["show", &id]);
+    assert_eq!(shown["runs"][0]["host"], "gpu1");
+    lap.kanban(&["show", &id])
+        .succeeds()
+        .prints_part("  on gpu1");
+    lap.kanban(&["runs", &id])
+        .succeeds()
+        .prints_part("  on gpu1");
+    let hosts = lap.json(&["hosts"]);
+    assert_eq!(
+        (&hosts[0]["name"], &hosts[0]["labels"], &hosts[0]["state"]),
+        (&json!("gpu1"), &json!(["gpu", "ssd"]), &json!("up"))
+    );
+    assert_eq!(
+        (&hosts[1]["name"], &hosts[1]["here"]),
+        (&json!("lap"), &json!(true))
+    );
+    let table = lap.kanban(&["hosts"]);
+    let table = table.succeeds().stdout.clone();
+    assert!(
+        table.starts_with("NAME  LABELS    SLOTS  VERSION"),
+        "{table}"
+    );
+    assert!(table.contains("gpu1  gpu, ssd  0/2"), "{table}");
+    let refused = lap.kanban(&["hosts", "forget", "gpu1"]);
+    refused
+        .exits(1)
+        .says_part("host gpu1 is up and cannot be forgotten");
+    // A gateway that ends in order says so.
+    let pid = gateway.pid().to_string();
+    let told = std::process::Command::new("kill").arg(pid).status();
+    assert!(told.unwrap().success());
+    gateway.wait();
+    lap.kanban(&["hosts", "forget", "gpu1"])
+        .succeeds()
+        .prints("Forgot host gpu1\n");
+    let unknown = lap.kanban(&["create", "x", "--on", "moon"]);
+    unknown
+        .succeeds()
+        .says_part("no host called moon is known yet");
+    lap.kanban(&["create", "x", "--host", "two words"])
+        .exits(2)
+        .says_part("invalid host label: 'two words'");
+}
+
+#[test]
+fn a_copied_home_is_refused_until_it_has_a_host_id_of_its_own() {
+    let database = Postgres::shared().database();
+    let (here, copy) = (Machine::new(&database), Machine::new(&database));
+    here.kanban(&["dispatch"]).succeeds();
+    let id = std::fs::read_to_string(here.home.path("kanban/host-id")).unwrap();
+    copy.home.put("kanban/host-id", &id);
+    let before = here.json(&["hosts"]);
+    let refused = copy.kanban(&["dispatch"]);
+    refused
+        .exits(1)
+        .says_part("two installations use the host id")
+        .says_part("hermes kanban hosts new-id");
+    assert_eq!(here.json(&["hosts"]), before);
+    copy.kanban(&["hosts", "new-id"]).succeeds();
+    copy.kanban(&["dispatch"]).succeeds();
+    assert_eq!(here.json(&["hosts"]).as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -204,13 +298,33 @@ fn while_the_server_is_away_commands_say_so_and_a_gateway_goes_on() {
         assert!(lines.all(|line| line.starts_with("hint: ")), "{refused}");
         assert!(!refused.stderr.contains(database.password()), "{refused}");
     }
+    // A change of the settings has the gateway tick, whether or not its worker's end came in time; it has
+    // noticed before the server is back.
+    let settings = machine.home.read("config.yaml");
+    machine.home.put("config.yaml", format!("{settings}\n"));
+    let deadline = Instant::now() + Duration::from_mins(1);
+    let log = || machine.home.read("logs/agent.log");
+    while !log().contains("could not dispatch") {
+        assert!(Instant::now() < deadline, "{}", log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     server.run();
     let second = machine.create("after", &["--assignee", "coder"]);
     machine.wait_for(&second, "done");
     drop(gateway);
-    let log = machine.home.read("logs/agent.log");
-    assert!(log.contains("could not dispatch"), "{log}");
+    let log = log();
     assert!(!log.contains(database.password()), "{log}");
+}
+
+#[test]
+fn four_hosts_complete_every_card_once_whatever_is_killed_or_cut() {
+    let report = hermes_soak::storm(std::path::Path::new(env!("CARGO_BIN_EXE_hermes")), 200);
+    println!("{report:#?}");
+    assert_eq!(report.faults, Vec::<String>::new(), "{report:?}");
+    assert!(report.workers_killed >= 8, "{report:?}");
+    assert!(report.dispatchers_killed >= 2, "{report:?}");
+    assert!(report.databases_killed >= 2, "{report:?}");
+    assert!(report.links_cut >= 3, "{report:?}");
 }
 
 #[test]

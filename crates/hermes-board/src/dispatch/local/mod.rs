@@ -1,5 +1,6 @@
 //! Workers on this machine: real processes, real directories.
 
+pub(super) mod arrival;
 mod attempts;
 mod children;
 mod exit_record;
@@ -37,9 +38,9 @@ use other_boards::running_elsewhere;
 pub(crate) use terminate::{pids, terminate_earlier_checks};
 
 use crate::boards::{Board, BoardHome};
-use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact};
-use crate::model::{Obstacle, RunId, Task, TaskId, Termination, WorkerIdentity};
-use crate::plan::{Facts, Limits, WorkerRef};
+use crate::dispatch::{JudgingHost, SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact};
+use crate::model::{HostRef, Obstacle, RunId, Task, TaskId, Termination, WorkerIdentity};
+use crate::plan::{Facts, Limits, OwnHost, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
 use crate::{Clock, SystemClock, WorkspaceRules, own_lock};
 
@@ -130,6 +131,8 @@ pub struct LocalWorkerHost<'w> {
     pub children: &'w mut Children,
     /// Whose limits are kept to; `None` where nothing is planned.
     pub limits: Option<&'w Limits>,
+    /// Who this machine is to the board.
+    pub own: &'w OwnHost,
 }
 
 impl WorkerHost for LocalWorkerHost<'_> {
@@ -141,8 +144,19 @@ impl WorkerHost for LocalWorkerHost<'_> {
         ProcessSpace::own().identity_of(std::process::id())
     }
 
+    fn host(&self) -> Option<HostRef> {
+        Some(HostRef {
+            id: self.own.id.clone()?,
+            name: self.own.name.clone(),
+        })
+    }
+
     fn observe(&self, board: &Snapshot) -> Facts {
         let own_lock = own_lock();
+        let judging = JudgingHost {
+            lock: &own_lock,
+            id: self.own.id.as_deref(),
+        };
         // Scanning every process is worth it only if one could belong to a card.
         let attempts = if has_history(board) {
             let mut attempts = attempts::Attempts::scan(self.board);
@@ -157,10 +171,11 @@ impl WorkerHost for LocalWorkerHost<'_> {
         };
         let mut facts = Facts {
             profiles: profiles(&self.setup.location),
+            host: self.own.clone(),
             ..Facts::default()
         };
         for running in &board.running {
-            let fact = worker_fact(running, &own_lock, &workers);
+            let fact = worker_fact(running, judging, &workers);
             facts.workers.insert(running.card.id.clone(), fact);
         }
         if let Some(limits) = self.limits {

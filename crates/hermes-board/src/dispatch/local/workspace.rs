@@ -6,8 +6,11 @@ use hermes_proc::GitError;
 
 use crate::WorkspaceRefusal;
 use crate::dispatch::local::LocalWorkerHost;
-use crate::dispatch::local::git::Worktrees;
+use crate::dispatch::local::arrival::{FRESH, arrive, begin};
+use crate::dispatch::local::git::{Worktrees, helper_git};
 use crate::model::{Task, WorkBase, WorkspaceKind};
+use crate::repository::Mirror;
+use crate::repository_error::RepositoryError;
 use crate::store::ResolvedWorkspace;
 
 /// Directory of worktrees inside a repository.
@@ -24,6 +27,8 @@ pub(super) enum WorkspaceError {
     Git(#[from] GitError),
     #[error("{0}; {hint}", hint = .0.hint())]
     Refused(#[from] WorkspaceRefusal),
+    #[error("{0}{hint}", hint = hint_of(.0))]
+    Repository(#[from] RepositoryError),
     #[error("the path '{}' is not absolute", crate::shown(path, 200))]
     Relative { path: String },
     #[error("a card with the workspace 'dir' needs a path")]
@@ -41,20 +46,42 @@ pub(super) enum WorkspaceError {
     UnknownKind { kind: String },
 }
 
+fn hint_of(error: &RepositoryError) -> String {
+    error
+        .hint()
+        .map_or_else(String::new, |hint| format!("; {hint}"))
+}
+
 impl LocalWorkerHost<'_> {
     /// Makes the directory of a card.
     pub(super) fn resolve_workspace(
         &self,
         task: &Task,
     ) -> Result<ResolvedWorkspace, WorkspaceError> {
+        let travels = self.board.server.is_some()
+            && (task.repository.is_some() || task.workspace() == Some(WorkspaceKind::Scratch));
+        if travels {
+            arrive(self.board, task)?;
+        }
+        let workspace = self.workspace_of(task)?;
+        if travels {
+            begin(self.board, task)?;
+        }
+        Ok(workspace)
+    }
+
+    fn workspace_of(&self, task: &Task) -> Result<ResolvedWorkspace, WorkspaceError> {
         match task.workspace() {
             Some(WorkspaceKind::Scratch) => {
-                let path = match self.stored(task)? {
+                // The path on the card may be that of another machine.
+                let stored = self.stored(task)?;
+                let path = match stored.filter(|_| self.board.server.is_none()) {
                     Some(path) => path,
                     None => self.board.workspace_of(&task.id)?,
                 };
                 self.directory(task, &path)
             }
+            Some(WorkspaceKind::Worktree) if task.repository.is_some() => self.cloned(task),
             Some(WorkspaceKind::Dir) => {
                 let path = self.stored(task)?.ok_or(WorkspaceError::NoDirectory)?;
                 let workspace = self.directory(task, &path)?;
@@ -117,9 +144,22 @@ impl LocalWorkerHost<'_> {
         }
     }
 
+    /// The worktree of a card whose repository has an address.
+    fn cloned(&self, task: &Task) -> Result<ResolvedWorkspace, WorkspaceError> {
+        let address = task.repository.as_deref().unwrap_or_default();
+        let mirror = Mirror::of(self.board, address, helper_git(self.setup)?)?;
+        let branch = valid_branch(task)?;
+        let target = self.board.workspace_of(&task.id)?;
+        let target = self.setup.workspaces.check_for(task, &target)?;
+        if mirror.age().is_none_or(|age| age >= FRESH) {
+            mirror.fetch()?;
+        }
+        Ok(mirror.worktree(&target, &branch)?)
+    }
+
     fn worktree(&self, task: &Task) -> Result<ResolvedWorkspace, WorkspaceError> {
         let git = Worktrees::new(self.setup)?;
-        let branch = branch_of(task)?;
+        let branch = valid_branch(task)?;
         let Some(requested) = self.stored(task)? else {
             let info = self.home.info(&self.board.slug);
             let anchor = info.default_workdir.filter(|raw| !raw.trim().is_empty());
@@ -159,12 +199,8 @@ impl LocalWorkerHost<'_> {
     }
 }
 
-fn branch_of(task: &Task) -> Result<String, WorkspaceError> {
-    let given = task.branch_name.as_deref().map(str::trim);
-    let branch = match given.filter(|name| !name.is_empty()) {
-        Some(name) => name.to_owned(),
-        None => format!("wt/{}", task.id),
-    };
+fn valid_branch(task: &Task) -> Result<String, WorkspaceError> {
+    let branch = task.work_branch();
     // Git checks names itself; what it would take for an option never gets there.
     if branch.starts_with('-') || branch.contains(char::is_control) {
         return Err(WorkspaceError::BadBranch { branch });

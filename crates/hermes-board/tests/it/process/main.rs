@@ -11,6 +11,7 @@
 #[path = "../check_round.rs"]
 mod check_round;
 #[path = "../fixture.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod fixture;
 mod killed;
 mod many;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
+use hermes_board::store::{BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
 use hermes_board::{BoardOptions, ListQuery, StoredBoard};
 
 use crate::fixture::{card, file, home_at};
@@ -36,6 +36,8 @@ pub(crate) fn claim(root: &Path, number: u64) {
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
             dispatcher: None,
+            host: None,
+            caps: ClaimCaps::default(),
         };
         if let ClaimOutcome::Claimed(_) = board.claim(&request).unwrap() {
             println!("id {}", task.id);

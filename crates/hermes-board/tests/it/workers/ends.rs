@@ -2,7 +2,7 @@
 
 use hermes_board::dispatch::{Reclaimed, WorkerHost, WorkerSpawnRequest, write_exit_record};
 use hermes_board::model::{Status, TaskId, WorkerExit};
-use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
+use hermes_board::store::{BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
 use hermes_board::{StoredBoard, own_lock};
 use pretty_assertions::assert_eq;
 
@@ -286,6 +286,8 @@ fn start_without_recording(yard: &mut Yard, store: &mut StoredBoard, id: &TaskId
         ttl_seconds: 900,
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: None,
+        caps: ClaimCaps::default(),
     };
     let ClaimOutcome::Claimed(claimed) = store.claim(&request).unwrap() else {
         panic!("{id} was not claimed");

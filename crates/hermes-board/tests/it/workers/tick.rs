@@ -188,3 +188,20 @@ fn what_is_said_of_one_card_is_what_the_whole_plan_says() {
     assert_eq!(own.why(&first), []);
     assert_eq!(own.why(&second).len(), 1);
 }
+
+#[test]
+fn a_host_is_registered_once_and_an_idle_board_is_not_written_to_after_that() {
+    let mut yard = Yard::new();
+    let (mut store, other) = (yard.open(), yard.open());
+    yard.tick(&mut store);
+    let hosts = other.hosts().unwrap();
+    assert_eq!(hosts.len(), 1);
+    assert_eq!(hosts[0].host.id.len(), 16);
+    let before = other.data_version().unwrap();
+    yard.tick(&mut store);
+    assert_eq!(other.data_version().unwrap(), before);
+    // A setting that changes is told at once.
+    yard.dispatcher.host_settings.labels = vec!["gpu".to_owned()];
+    yard.tick(&mut store);
+    assert_eq!(other.hosts().unwrap()[0].host.labels, ["gpu"]);
+}

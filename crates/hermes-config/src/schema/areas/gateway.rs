@@ -10,6 +10,13 @@ sections! {
         /// Address of the PostgreSQL server that boards are on, for several machines; empty means a file
         /// per board on this machine.
         "database": text("");
+        /// Directory that all machines of a board on a server see, for attachments and workspaces on
+        /// their way; empty means that they go through the database.
+        "shared_files": text("");
+        /// Most bytes of one attachment or scratch workspace that goes to another machine.
+        "transfer_max_file_bytes": positive(67_108_864);
+        /// Most bytes of all that of one card.
+        "transfer_max_bytes": positive(268_435_456);
         /// Whether the gateway dispatches ready cards.
         "dispatch_in_gateway": flag(true);
         /// Seconds between two ticks of the dispatcher.
@@ -30,6 +37,12 @@ sections! {
         "max_in_progress": custom(Kind::IntOr(&["auto"]), Fallback::Null);
         /// Most cards in progress per profile; empty means no limit.
         "max_in_progress_per_profile": custom(Kind::IntOr(&[]), Fallback::Null);
+        /// Most cards in progress on this host, its slots; `auto` goes by the memory, empty means no limit.
+        "max_in_progress_per_host": custom(Kind::IntOr(&["auto"]), Fallback::Null);
+        /// Name of this host on boards that several machines share; empty means that of the machine.
+        "host_name": text("");
+        /// Labels of this host, a list or a text with commas; cards can ask for them (`--host gpu`).
+        "host_labels": custom(Kind::Any, Fallback::Texts(&[]));
         /// Which cards of a profile count for that limit: those of the same `board`, or those of all
         /// boards of the `home`.
         "cap_scope": choice(&["board", "home"], "board");

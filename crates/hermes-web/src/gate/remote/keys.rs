@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use hermes_http::{HttpSettings, Scheme};
+use hermes_http::{BodyError, HttpSettings, Scheme};
 use reqwest::{Client, Response};
 use serde_json::Value;
 
@@ -162,23 +162,14 @@ async fn get_json(http: &HttpSettings, address: &str) -> Result<Value, LoginFail
 }
 
 /// The body of an answer, up to a size.
-pub(super) async fn read_json(
-    mut response: Response,
-    address: &str,
-) -> Result<Value, LoginFailure> {
-    let mut bytes = Vec::new();
-    loop {
-        let chunk = response.chunk().await.map_err(|error| {
-            LoginFailure::Unreachable(format!("{address}: {}", hermes_http::root_cause(error)))
-        })?;
-        let Some(chunk) = chunk else { break };
-        if bytes.len() + chunk.len() > MAX_BYTES {
-            return Err(LoginFailure::Unusable(format!(
-                "the answer of {address} is too long"
-            )));
+pub(super) async fn read_json(response: Response, address: &str) -> Result<Value, LoginFailure> {
+    let bytes = hermes_http::read_body(response, MAX_BYTES).await;
+    let bytes = bytes.map_err(|error| match error {
+        BodyError::TooLong => {
+            LoginFailure::Unusable(format!("the answer of {address} is too long"))
         }
-        bytes.extend_from_slice(&chunk);
-    }
+        BodyError::Broken(why) => LoginFailure::Unreachable(format!("{address}: {why}")),
+    })?;
     serde_json::from_slice(&bytes)
         .map_err(|_| LoginFailure::Unusable(format!("the answer of {address} is not JSON")))
 }

@@ -1,5 +1,8 @@
 //! `hermes addons gc`.
 
+use hermes_addons::CollectRequest;
+use hermes_runtime::ProfilePlugins;
+
 use super::{addons, succeeded};
 use crate::context::Context;
 use crate::error::Result;
@@ -23,7 +26,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if !args.dry_run {
         context.start_logging();
     }
-    let collected = addons.collect(args.dry_run, args.legacy);
+    let collected = addons.collect(&CollectRequest {
+        dry_run: args.dry_run,
+        legacy: args.legacy,
+        plugins: ProfilePlugins::of(context).known_keys(),
+    });
     let collected = succeeded(context, collected, args.json)?;
     if args.json {
         return context.json(&collected);

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use hermes_addons::{Addons, Feature, Gate, InstallRequest, Installed, NodePackage, State};
+use hermes_addons::{
+    Addons, Feature, Gate, InstallRequest, Installed, NodePackage, PluginPackages, State,
+};
+use hermes_runtime::ProfilePlugins;
 use serde_json::json;
 
 use super::progress::install_with_progress;
@@ -14,7 +17,7 @@ use crate::ui::{counted, human_size};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The features, or packages of npm as npm:NAME@VERSION
+    /// The features, packages of npm as npm:NAME@VERSION, or those of a plugin as plugin:NAME
     #[arg(required = true, value_name = "FEATURE")]
     features: Vec<String>,
     /// Install again what is there already
@@ -62,12 +65,21 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "--wheelhouse and --python are for Python packages; {package} is one of npm"
         )));
     }
+    if args
+        .features
+        .iter()
+        .any(|name| PluginPackages::is_meant(name))
+    {
+        context.refuse_to_agents("installing the packages of a plugin")?;
+    }
     let addons = addons(context)?;
     if args.dry_run {
         return dry_run(args, context, &addons);
     }
     let is_addon = |name: &String| {
-        NodePackage::is_meant(name) || Feature::named(name).and_then(Feature::addon).is_some()
+        NodePackage::is_meant(name)
+            || PluginPackages::is_meant(name)
+            || Feature::named(name).and_then(Feature::addon).is_some()
     };
     if addons.settings().gate() == Gate::Open && args.features.iter().any(is_addon) {
         context.ensure_home()?;
@@ -75,8 +87,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let (mut installed, mut failures) = (Vec::new(), Vec::new());
     for feature in &args.features {
+        let (feature, specs) = match of_plugin(feature, context)? {
+            Some(packages) => (packages.feature, packages.specs),
+            None => (feature.clone(), Vec::new()),
+        };
         let request = InstallRequest {
-            feature: feature.clone(),
+            feature,
+            specs,
             force: args.force,
             python: python.clone(),
             mirror: args.mirror.clone(),
@@ -102,6 +119,18 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     finish(context, failures, args.json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a plugin declares, if the name means one that is installed here.
+fn of_plugin(name: &str, context: &Context) -> Result<Option<PluginPackages>> {
+    if !PluginPackages::is_meant(name) {
+        return Ok(None);
+    }
+    let found = ProfilePlugins::of(context);
+    let packages = found
+        .of_environment(name)
+        .and_then(|one| found.packages(one));
+    Ok(packages.transpose()?)
 }
 
 fn sentence(done: &Installed) -> String {
@@ -139,6 +168,13 @@ fn dry_run(args: &Args, context: &Context, addons: &Addons) -> Result<ExitCode> 
             super::succeeded(context, NodePackage::parse(feature), args.json)?;
             context.note(format!(
                 "{feature}: would be resolved and installed with npm"
+            ))?;
+            continue;
+        }
+        if let Some(packages) = of_plugin(feature, context)? {
+            let specs = packages.specs.join(", ");
+            context.note(format!(
+                "{feature}: would be resolved and installed with what it needs: {specs}"
             ))?;
             continue;
         }

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use super::exit;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+pub(crate) use progress::install_with_progress;
 pub(crate) use refresh::refresh_addons;
 
 verbs! { Context;

@@ -71,7 +71,7 @@ impl<'a> Progress<'a> {
 }
 
 /// Installs, shows how far it is, and stops on Ctrl-C.
-pub(super) fn install_with_progress(
+pub(crate) fn install_with_progress(
     context: &Context,
     addons: &Addons,
     request: InstallRequest,
@@ -94,6 +94,10 @@ impl InstallObserver for Progress<'_> {
             InstallStep::Waiting { pid, feature } => {
                 (format!("waiting for {pid} installing {feature}"), None)
             }
+            InstallStep::Resolving { tool } => (
+                format!("{tool} finds out which versions fit together"),
+                None,
+            ),
             InstallStep::Installing {
                 tool,
                 packages,

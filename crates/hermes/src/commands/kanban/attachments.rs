@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hermes_board::files::{NewFile, attach_file, detach};
+use hermes_board::files::{NewFile, attach_file, bring_attachments, detach};
 use hermes_board::model::{Attachment, TaskId};
 
 use super::cards::{NAME, TITLE};
@@ -70,7 +70,15 @@ pub(super) fn attach(args: &AttachArgs, kanban: &Kanban<'_>) -> Result<()> {
 pub(super) fn list(args: &ListArgs, kanban: &Kanban<'_>) -> Result<()> {
     let session = kanban.open()?;
     session.task(&args.id)?;
-    let attachments = session.store.attachments(&args.id)?;
+    let brought = bring_attachments(&session.store, &args.id)?;
+    let mut attachments = Vec::new();
+    let mut absent = None;
+    for one in brought {
+        if let Some(problem) = one.problem {
+            absent.get_or_insert(problem);
+        }
+        attachments.push(one.attachment);
+    }
     if args.json {
         kanban.json(&attachments)?;
     } else if attachments.is_empty() {
@@ -81,7 +89,8 @@ pub(super) fn list(args: &ListArgs, kanban: &Kanban<'_>) -> Result<()> {
             kanban.out(&described(attachment))?;
         }
     }
-    Ok(())
+    // Those that are here are listed all the same.
+    absent.map_or(Ok(()), |problem| Err(problem.into()))
 }
 
 fn described(attachment: &Attachment) -> String {

@@ -1,11 +1,12 @@
 //! `hermes kanban claim`: claiming a card by hand, with its workspace.
 
-use hermes_board::DispatchFlags;
 use hermes_board::dispatch::WorkerHost;
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
-    Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace,
+    Applied, BoardStore, ClaimCaps, ClaimFrom, ClaimOutcome, ClaimRequest, Claimant,
+    ResolvedWorkspace,
 };
+use hermes_board::{DispatchFlags, own_host};
 
 use super::cards::NAME;
 use super::session::{BoardSession, Kanban, refusal};
@@ -26,12 +27,15 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     session.caller()?.may_manage("claim cards")?;
     let mut dispatcher = session.dispatcher(&DispatchFlags::default());
     let lock = hermes_board::own_lock();
+    let host = own_host(&session.home, &session.settings.host);
     let outcome = session.store.claim(&ClaimRequest {
         task: args.id.clone(),
         lock: lock.clone(),
         ttl_seconds: args.ttl.unwrap_or(dispatcher.limits.claim_ttl_seconds),
         from: ClaimFrom::Ready,
         dispatcher: None,
+        host: host.clone(),
+        caps: ClaimCaps::default(),
     })?;
     let claimed = match outcome {
         ClaimOutcome::Claimed(claimed) => claimed,
@@ -46,18 +50,23 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
             return Err(give_back(&mut session, &args.id, &lock, &problem)?);
         }
     };
-    record(&mut session, &claimed, &workspace)?;
+    let claimant = Claimant {
+        run: claimed.run,
+        lock: &lock,
+        host: host.as_ref().map(|host| host.id.as_str()),
+    };
+    record(&mut session, &args.id, claimant, &workspace)?;
     kanban.line(format!("Claimed {}", args.id))?;
     kanban.line(format!("Workspace: {}", workspace.path.display()))
 }
 
 fn record(
     session: &mut BoardSession<'_>,
-    claimed: &Claimed,
+    id: &TaskId,
+    claimant: Claimant<'_>,
     workspace: &ResolvedWorkspace,
 ) -> Result<()> {
-    let id = &claimed.task.id;
-    match session.store.record_workspace(id, claimed.run, workspace)? {
+    match session.store.record_workspace(id, claimant, workspace)? {
         Applied::Yes => Ok(()),
         Applied::LostRace => Err(refusal(format!("{id} was reclaimed in the meantime"))),
     }
@@ -94,6 +103,10 @@ fn not_claimed(id: &TaskId, session: &BoardSession<'_>, outcome: &ClaimOutcome) 
         ClaimOutcome::TooEarly { at } => refusal(format!(
             "cannot claim {shown}: it is scheduled for {}",
             session.minute(*at)
+        )),
+        ClaimOutcome::Full(cap) => refusal(format!(
+            "cannot claim {shown}: {} in progress, kanban.{} is {}",
+            cap.current, cap.cap, cap.limit
         )),
         ClaimOutcome::Unknown | ClaimOutcome::Claimed(_) => {
             hermes_board::Error::UnknownTask { id: id.clone() }.into()

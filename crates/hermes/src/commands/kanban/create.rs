@@ -16,6 +16,7 @@ use hermes_tools::TOOLSET_NAMES;
 use super::cards::assignee;
 use super::checks;
 use super::dispatcher;
+use super::placement::{PlacementArgs, warn_about_hosts};
 use super::review::parse_action;
 use super::session::{Kanban, usage};
 use super::times::{parse_duration, parse_moment};
@@ -47,6 +48,10 @@ pub(crate) struct Args {
     /// Branch of the worktree
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    /// Address of the repository that the worktree is cloned from and pushed to, on whatever machine
+    /// the card is worked on
+    #[arg(long, value_name = "URL")]
+    repo: Option<String>,
     /// Project of the card, by id or short name
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
@@ -100,6 +105,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ACTION")]
     on_approve: Option<String>,
     #[command(flatten)]
+    place: PlacementArgs,
+    #[command(flatten)]
     checks: checks::CheckArgs,
     /// Print JSON
     #[arg(long)]
@@ -118,6 +125,10 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     if new.on_approve.is_some() {
         caller.must_be_person(ON_APPROVE)?;
     }
+    if new.repository.is_some() {
+        // Git goes there with the user's own credentials.
+        caller.must_be_person("choose the repository of a card")?;
+    }
     if caller.is_agent() {
         new.created_by = Some(session.author(args.created_by.as_ref())?);
         if args.sandbox.as_deref() == Some("off") {
@@ -126,6 +137,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     }
     let chosen = new.workspace_path.as_deref().map(Path::new);
     new.filed_within = caller.filed_within(&session.store, &workers.workspaces, chosen, None)?;
+    warn_about_hosts(&session, &new.placement)?;
     let task = session.store.create(&new)?.task;
     let default = settings.limits.default_assignee.clone();
     let obstacle = workers.check_card(&mut session.store, &task, default.as_ref())?;
@@ -228,9 +240,11 @@ fn new_card(args: &Args, kanban: &Kanban<'_>) -> Result<NewTask> {
         max_retries: args.max_retries,
         goal_mode: args.goal,
         goal_max_turns: args.goal_max_turns,
+        repository: args.repo.as_deref().map(str::trim).map(str::to_owned),
         sandbox: args.sandbox.clone(),
         checks: args.checks.checks()?,
         on_approve: args.on_approve.as_deref().map(parse_action).transpose()?,
+        placement: args.place.parse()?,
         ..NewTask::titled(&args.title)
     })
 }

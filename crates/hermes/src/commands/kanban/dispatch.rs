@@ -143,6 +143,9 @@ fn reasons(report: &Report, assignee: &str, context: &Context) -> String {
         let label = format!("Deferred (kanban.{cap} is {limit}, {current} in progress)");
         list(&label, &ids);
     }
+    for (why, ids) in by_place(report) {
+        list(&format!("For other hosts ({})", one_line(&why, 300)), &ids);
+    }
     for one in &report.respawn_guarded {
         let label = format!(
             "Held back ({}, until {})",
@@ -170,6 +173,19 @@ fn reasons(report: &Report, assignee: &str, context: &Context) -> String {
         &report.lost_race,
     );
     out
+}
+
+/// Cards that ask for other hosts, grouped by what is the matter with those.
+fn by_place(report: &Report) -> Vec<(String, Vec<TaskId>)> {
+    let mut groups: Vec<(String, Vec<TaskId>)> = Vec::new();
+    for one in &report.skipped_placement {
+        let why = one.why.in_words();
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ids)) => ids.push(one.task_id.clone()),
+            None => groups.push((why, vec![one.task_id.clone()])),
+        }
+    }
+    groups
 }
 
 /// Cards whose workers have the same in their way.

@@ -5,12 +5,17 @@ use std::path::Path;
 use hermes_home::profiles::names;
 use hermes_home::{gateway_elsewhere, gateway_pid};
 
+use hermes_board::store::BoardStore;
+
 use super::session::BoardSession;
 use crate::error::Result;
 
 /// Warns that a ready card will wait, and says how to change that.
 pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
     if !any_gateway_runs(session)? {
+        if another_host_dispatches(session)? {
+            return Ok(());
+        }
         if hermes_fs::FileLock::is_held(&session.home.dispatcher_lock()).unwrap_or(false) {
             // A dispatcher of its own.
             return Ok(());
@@ -28,6 +33,16 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// On a board that several machines share, any of them will do.
+fn another_host_dispatches(session: &BoardSession<'_>) -> Result<bool> {
+    if !session.store.is_on_server() {
+        return Ok(false);
+    }
+    let now = session.store.now();
+    let hosts = session.store.hosts()?;
+    Ok(hosts.iter().any(|used| used.host.away_since(now).is_none()))
 }
 
 /// All profiles share the boards, so the gateway of any of them will do.

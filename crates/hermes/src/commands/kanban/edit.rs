@@ -1,5 +1,5 @@
 //! `hermes kanban edit`: the result of a finished card, the checks of one that nobody works on, what
-//! becomes of approved work.
+//! becomes of approved work, which hosts may work on a card.
 
 use hermes_board::ResultEdit;
 use hermes_board::model::TaskId;
@@ -7,6 +7,7 @@ use hermes_board::model::TaskId;
 use super::checks;
 use super::complete::metadata;
 use super::create::ON_APPROVE;
+use super::placement::{PlacementArgs, warn_about_hosts};
 use super::review::parse_action;
 use super::session::{Kanban, usage};
 use crate::error::Result;
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     id: TaskId,
     /// New result of a finished card
     #[arg(long, value_name = "TEXT")]
-    #[arg(required_unless_present_any = ["checks", "check_file", "check_on_host", "no_checks", "on_approve"])]
+    #[arg(required_unless_present_any = ["checks", "check_file", "check_on_host", "no_checks", "on_approve", "host", "on", "anywhere"])]
     result: Option<String>,
     /// New summary (default: the result)
     #[arg(long, value_name = "TEXT", requires = "result")]
@@ -34,6 +35,11 @@ pub(crate) struct Args {
     /// Remove all checks
     #[arg(long)]
     no_checks: bool,
+    #[command(flatten)]
+    place: PlacementArgs,
+    /// Let any host work on the card
+    #[arg(long, conflicts_with_all = ["host", "on"])]
+    anywhere: bool,
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
@@ -55,6 +61,8 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         Some("default") => Some(None),
         Some(text) => Some(Some(parse_action(text)?)),
     };
+    let placement = args.place.parse()?;
+    let changes_place = args.anywhere || !placement.is_anywhere();
     let mut session = kanban.open()?;
     let caller = session.caller()?;
     caller.may_change(&args.id, "edit")?;
@@ -72,6 +80,10 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     }
     if let Some(action) = &on_approve {
         session.store.set_on_approve(&args.id, action.as_ref())?;
+    }
+    if changes_place {
+        warn_about_hosts(&session, &placement)?;
+        session.store.set_placement(&args.id, &placement)?;
     }
     kanban.line(format!("Edited {}", args.id))
 }

@@ -26,12 +26,15 @@ mod event_facts;
 mod follow;
 mod gc;
 mod heartbeat;
+mod hosts;
 mod init;
 mod links;
 mod list;
 mod live;
 mod log;
+mod move_board;
 mod notify;
+mod placement;
 mod promote;
 mod reclaim;
 mod review;
@@ -71,6 +74,8 @@ verbs! { Kanban<'_>;
     Init(NoArgs) => init::run,
     /// Manage boards: list, create, switch, archive
     Boards(boards::Args) => boards::run,
+    /// Move a board to a database server, or back into a file
+    MoveBoard(move_board::Args) => move_board::run,
     /// Create a card
     Create(Box<create::Args>) => create::run,
     /// Create cards for parallel workers, a verifier and a synthesizer
@@ -130,6 +135,8 @@ verbs! { Kanban<'_>;
     Why(why::Args) => why::run,
     /// Dispatch continuously on all boards, when no gateway does
     Daemon(daemon::Args) => daemon::run,
+    /// List the machines that share the board
+    Hosts(hosts::Args) => hosts::run,
     /// Count cards
     Stats(stats::Args) => stats::run,
     /// Subscribe a chat to a card

@@ -5,7 +5,7 @@ use hermes_board::store::BoardStore;
 
 use super::cards::{NAME, padded};
 use super::session::Kanban;
-use super::show::{FilterArgs, outcome};
+use super::show::{FilterArgs, on_host, outcome};
 use super::times::elapsed;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -43,11 +43,12 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     for (number, run) in (1..).zip(&runs) {
         let profile = run.profile.as_deref().unwrap_or("-");
         out.push_str(&format!(
-            "{number:3}  {}  {}  {:>8}  {}\n",
+            "{number:3}  {}  {}  {:>8}  {}{}\n",
             padded(&outcome(run), 12),
             padded(&one_line(profile, NAME), 16),
             elapsed(run.ended_at.unwrap_or(now) - run.started_at),
-            kanban.minute(run.started_at)
+            kanban.minute(run.started_at),
+            on_host(run)
         ));
         for (sign, text) in [("→", &run.summary), ("✖", &run.error)] {
             if let Some(line) = text.as_deref().and_then(|text| text.trim().lines().next()) {

@@ -9,7 +9,7 @@ use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_board::{
     BoardOptions, Caller, CallerFacts, CheckDepth, DispatchFlags, Error, KanbanSettings,
-    StoredBoard,
+    StoredBoard, WorkerVariables,
 };
 use hermes_config::vars;
 use hermes_home::ProfileName;
@@ -57,10 +57,13 @@ impl<'a> Kanban<'a> {
     /// As [`Self::open`], checking the file this thoroughly.
     pub(super) fn open_checked(&self, check: CheckDepth) -> Result<BoardSession<'a>> {
         let home = self.home();
+        let mut store = self.open_board(&home.select(self.board)?, check)?;
+        // A worker's shell may have outlived its claim.
+        store.fence(WorkerVariables::read(&self.env).as_ref());
         Ok(BoardSession {
             context: self.context,
             settings: kanban_settings(self),
-            store: self.open_board(&home.select(self.board)?, check)?,
+            store,
             home,
             caller: OnceCell::new(),
         })
@@ -112,7 +115,7 @@ impl BoardSession<'_> {
     pub(in crate::commands) fn dispatcher(&self, flags: &DispatchFlags) -> Dispatcher {
         let settings = dispatch_settings(self, flags);
         let workers = worker_setup(self, &self.home, &settings);
-        Dispatcher::new(self.home.clone(), settings.limits, workers)
+        Dispatcher::new(self.home.clone(), settings.limits, workers).on_host(settings.host)
     }
 
     /// A card that must be there.

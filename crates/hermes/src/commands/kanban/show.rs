@@ -145,7 +145,9 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     fact("tenant", line(&task.tenant));
     fact("workspace", Some(workspace(task)));
     fact("branch", line(&task.branch_name));
+    fact("repository", line(&task.repository));
     fact("project", line(&task.project_id));
+    fact("host", placement(task));
     fact("skills", task.skills.as_ref().map(|skills| joined(skills)));
     fact("model", line(&task.model_override));
     let seconds = task
@@ -191,6 +193,18 @@ fn workspace(task: &Task) -> String {
     match &task.workspace_path {
         Some(path) => format!("{kind} @ {}", one_line(path, TITLE)),
         None => kind,
+    }
+}
+
+/// Which hosts may work on the card, if it asks for some.
+fn placement(task: &Task) -> Option<String> {
+    let labels = (!task.host_labels.is_empty()).then(|| joined(&task.host_labels));
+    let on = task.host_name.as_deref().map(|name| one_line(name, NAME));
+    match (on, labels) {
+        (Some(on), Some(labels)) => Some(format!("{on}, with {labels}")),
+        (Some(on), None) => Some(on),
+        (None, Some(labels)) => Some(format!("any with {labels}")),
+        (None, None) => None,
     }
 }
 
@@ -300,7 +314,7 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
     for run in &card.runs {
         let profile = run.profile.as_deref().unwrap_or("-");
         out.push_str(&format!(
-            "  #{} {} @{}  {}  {}\n",
+            "  #{} {} @{}  {}  {}{}\n",
             padded(&run.id.to_string(), 3),
             padded(&outcome(run), 12),
             one_line(profile, NAME),
@@ -308,7 +322,8 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
                 || "active".to_owned(),
                 |end| format!("{}s", (end - run.started_at).max(0))
             ),
-            session.minute(run.started_at)
+            session.minute(run.started_at),
+            on_host(run)
         ));
         for (sign, text) in [("→", &run.summary), ("!", &run.error)] {
             if let Some(line) = text.as_deref().and_then(|text| text.trim().lines().next()) {
@@ -317,6 +332,13 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
         }
     }
     out
+}
+
+/// The host of an attempt, behind what else is said about it.
+pub(super) fn on_host(run: &Run) -> String {
+    let host = run.host.as_deref();
+    host.map(|host| format!("  on {}", one_line(host, NAME)))
+        .unwrap_or_default()
 }
 
 /// The outcome of an attempt, or its status.

@@ -7,6 +7,7 @@ use hermes_plugins::{Plugin, Status};
 use hermes_runtime::ProfilePlugins;
 use serde_json::{Value, json};
 
+use super::packages::{self, PackageArgs};
 use super::{found, named, unusable};
 use crate::context::Context;
 use crate::error::Result;
@@ -21,6 +22,8 @@ pub(crate) struct Args {
     /// Do not let its tools take the place of built-in ones
     #[arg(long)]
     no_allow_tool_override: bool,
+    #[command(flatten)]
+    packages: PackageArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -35,11 +38,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         (_, true) => Some(false),
         _ => None,
     };
-    switch_on(&args.name, overrides, context)
+    switch_on(&args.name, overrides, args.packages, context)
 }
 
-/// Enables a plugin, and says whether it may replace built-in tools if that was said.
-pub(super) fn switch_on(name: &str, overrides: Option<bool>, context: &Context) -> Result<()> {
+/// Enables a plugin once its packages are there, and says whether it may replace built-in tools if that
+/// was said.
+pub(super) fn switch_on(
+    name: &str,
+    overrides: Option<bool>,
+    args: PackageArgs,
+    context: &Context,
+) -> Result<()> {
     context.refuse_to_agents("enabling a plugin")?;
     context.refuse_if_managed("config.yaml")?;
     let found = found(&context.reloaded())?;
@@ -47,6 +56,12 @@ pub(super) fn switch_on(name: &str, overrides: Option<bool>, context: &Context) 
     if let Some(problem) = plugin.problem() {
         return Err(unusable(&plugin.key, &problem));
     }
+    if let Ok(manifest) = &plugin.manifest {
+        packages::accept(manifest)?;
+    }
+    context.ensure_home()?;
+    context.start_logging();
+    packages::provide(plugin, &found, args, context)?;
     let (enabled, disabled) = lists(&found, plugin, true);
     let mut changes = vec![
         (path(&["enabled"]), Some(enabled)),
@@ -56,9 +71,7 @@ pub(super) fn switch_on(name: &str, overrides: Option<bool>, context: &Context) 
         let key = path(&["entries", &plugin.key, "allow_tool_override"]);
         changes.push((key, Some(Value::Bool(overrides))));
     }
-    context.ensure_home()?;
     change_values(&context.sources_to_write(), &changes)?;
-    context.start_logging();
     tracing::info!(plugin = plugin.key, "plugin enabled");
     context.line(format!(
         "✓ {} is enabled, from the next session on",

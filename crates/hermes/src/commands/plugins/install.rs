@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use hermes_plugins::Manifest;
 use hermes_runtime::{ProfilePlugins, forget_plugin};
 
+use super::packages::{self, PackageArgs};
 use super::{enable, found, store};
 use crate::context::Context;
 use crate::error::Result;
@@ -23,6 +24,8 @@ pub(crate) struct Args {
     /// Do not enable it, and do not ask
     #[arg(long)]
     no_enable: bool,
+    #[command(flatten)]
+    packages: PackageArgs,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
@@ -34,7 +37,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     let base = context.system.start_dir.clone();
     let base = base.unwrap_or_else(|| PathBuf::from("/"));
-    let installed = store(context).install(&args.identifier, &base, args.force)?;
+    let installed = store(context);
+    let installed = installed.install(&args.identifier, &base, args.force, &packages::accept)?;
     let manifest = &installed.manifest;
     tracing::info!(
         plugin = manifest.name,
@@ -70,7 +74,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         _ => confirm(context.printer, &format!("Enable {} now?", manifest.name))?.unwrap_or(false),
     };
     if wants {
-        return enable::switch_on(&manifest.name, None, context);
+        return enable::switch_on(&manifest.name, None, args.packages, context);
     }
     context.hint(format!(
         "`hermes plugins enable {}` lets the next session use it",
@@ -100,7 +104,7 @@ fn tell_needs(manifest: &Manifest, context: &Context) -> Result<()> {
     if !manifest.python_dependencies.is_empty() {
         let packages = manifest.python_dependencies.join(", ");
         context.note(format!(
-            "It wants these packages of Python, which are not installed with it: {}",
+            "It declares these packages of Python, which are installed when it is enabled: {}",
             one_line(&packages, 300)
         ))?;
     }

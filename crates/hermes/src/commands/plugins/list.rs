@@ -4,7 +4,7 @@ use hermes_plugins::{Plugin, Source, Status};
 use hermes_runtime::ProfilePlugins;
 use serde_json::{Value, json};
 
-use super::found;
+use super::{found, packages};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Table, one_line};
@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 }
 
 /// What scripts know from the reference, and the rest after it.
-fn record(plugin: &Plugin, found: &ProfilePlugins) -> Value {
+pub(super) fn record(plugin: &Plugin, found: &ProfilePlugins) -> Value {
     let manifest = plugin.manifest.as_ref().ok();
     json!({
         "name": plugin.name(),
@@ -104,6 +104,7 @@ fn record(plugin: &Plugin, found: &ProfilePlugins) -> Value {
         "kind": manifest.map(|manifest| manifest.kind.name()),
         "runtime": manifest.map(|manifest| manifest.runtime.name()),
         "path": plugin.directory.to_string_lossy(),
+        "python_packages": packages::record(plugin, found),
         "error": plugin.problem(),
     })
 }

@@ -3,6 +3,8 @@
 mod enable;
 mod install;
 mod list;
+mod packages;
+mod show;
 mod toggle;
 mod update;
 
@@ -33,6 +35,9 @@ verbs! { Context;
     /// List the plugins and whether they are enabled
     [visible_alias("ls")]
     List(list::Args) => list::run,
+    /// Show everything about one plugin
+    [visible_alias("info")]
+    Show(show::Args) => show::run,
     /// Use a plugin from the next session on
     Enable(enable::Args) => enable::run,
     /// Do not use a plugin any more

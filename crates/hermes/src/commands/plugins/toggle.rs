@@ -2,6 +2,7 @@
 
 use hermes_plugins::{Plugin, Status};
 
+use super::packages::{self, PackageArgs};
 use super::{enable, found};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -43,6 +44,11 @@ pub(super) fn run(context: &Context) -> Result<()> {
     }
     if on == before {
         return context.line("✓ Nothing has changed");
+    }
+    let newly = plugins.iter().zip(on.iter().zip(&before));
+    let newly = newly.filter(|(_, (is_on, was_on))| **is_on && !**was_on);
+    for (plugin, _) in newly {
+        packages::provide(plugin, &found, PackageArgs::default(), context)?;
     }
     let shown: Vec<(&Plugin, bool)> = plugins.into_iter().zip(on).collect();
     enable::set_all(&shown, &found, context)?;

@@ -1,8 +1,9 @@
 //! `hermes plugins update` and `remove`.
 
-use hermes_plugins::{Source, Updated};
+use hermes_plugins::{Source, Status, Updated};
 use hermes_runtime::forget_plugin;
 
+use super::packages::{self, PackageArgs};
 use super::{enable, found, named, store};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -17,6 +18,8 @@ pub(crate) struct Args {
     /// Go back to the copy that was there before the last update
     #[arg(long)]
     rollback: bool,
+    #[command(flatten)]
+    packages: PackageArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -36,7 +39,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let updated = if args.rollback {
         store.rollback(&plugin.key)?
     } else {
-        store.update(&plugin.key)?
+        store.update(&plugin.key, &packages::accept)?
     };
     match updated {
         Updated::Current { commit } => context.line(format!(
@@ -72,13 +75,18 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                     context.warn(format!("plugin '{}': {problem}", plugin.key))?;
                 }
             }
-            if args.rollback {
-                return Ok(());
+            if !args.rollback {
+                context.hint(format!(
+                    "`hermes plugins update --rollback {}` goes back",
+                    plugin.key
+                ))?;
             }
-            context.hint(format!(
-                "`hermes plugins update --rollback {}` goes back",
-                plugin.key
-            ))
+            match after.discovery.find(&plugin.key) {
+                Some(plugin) if after.settings.status(plugin) == Status::Enabled => {
+                    packages::provide(plugin, &after, args.packages, context)
+                }
+                _ => Ok(()),
+            }
         }
     }
 }
@@ -93,7 +101,8 @@ pub(super) fn remove(args: &RemoveArgs, context: &Context) -> Result<()> {
     let directory = store(context).remove(&plugin.key)?;
     tracing::info!(plugin = plugin.key, "plugin removed");
     enable::forget(plugin, &found, context)?;
-    context.line(format!("✓ Removed {}", context.display(&directory)))
+    context.line(format!("✓ Removed {}", context.display(&directory)))?;
+    packages::remove(plugin, &found, context)
 }
 
 /// Only plugins of the home are ours to change.

@@ -55,6 +55,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         default_workdir: workdir.map(Some),
         archived: None,
         on_approve: None,
+        ..MetadataChange::default()
     };
     let created = home.create(&slug, &change, now())?;
     // A board is one that can be opened.

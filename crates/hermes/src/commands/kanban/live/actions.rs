@@ -1,7 +1,6 @@
 //! What keys do to a card: the same as the commands of these names.
 
-use std::io::{Read, Seek, SeekFrom};
-
+use hermes_board::files::log_tail;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 use hermes_home::ProfileName;
@@ -83,17 +82,9 @@ pub(super) fn text_of(session: &BoardSession<'_>, subject: &Subject) -> String {
 }
 
 fn log(session: &BoardSession<'_>, id: &TaskId) -> Result<String> {
-    let path = session.store.board().log_of(id)?;
-    let (mut file, meta) = match hermes_fs::open_regular(&path) {
-        Ok(opened) => opened,
-        Err(error) if error.is_not_found() => {
-            return Ok(format!("{id} has no log yet: no worker was started for it"));
-        }
-        Err(error) => return Err(error.into()),
+    let Some((end, _)) = log_tail(&session.store, id, LOG_TAIL)? else {
+        return Ok(format!("{id} has no log yet: no worker was started for it"));
     };
-    let mut end = Vec::new();
-    file.seek(SeekFrom::Start(meta.len().saturating_sub(LOG_TAIL)))?;
-    file.take(LOG_TAIL).read_to_end(&mut end)?;
     let redactor = session.redactor();
     let text = String::from_utf8_lossy(&end);
     Ok(visible(&redactor.redact(&text)))
