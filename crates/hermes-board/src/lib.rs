@@ -56,7 +56,7 @@ pub use review_error::ReviewError;
 pub use settings::{DispatchFlags, KanbanSettings};
 pub use sqlite::{
     BoardEvent, BoardOptions, BoardOverview, BoardStats, CardDetail, ChatAddress, CheckDepth,
-    Counts, Decomposition, EventQuery, HostEntry, HostUse, ListQuery, LogPart, LogState,
+    Counts, Decomposition, EventQuery, HostEntry, HostUse, ListQuery, LogPart, LogState, MoveFiles,
     MoveReport, MoveRequest, MoveStep, NewReviewComment, NewSubscription, NewSwarm, PlannedChild,
     Progress, ResultEdit, RunFilter, SortOrder, Specification, StoredBoard, Swarm, SwarmRole,
     SwarmWorker, TableReport, Undecided, Unseen,

@@ -64,6 +64,8 @@ impl BoardHome {
         for info in self.list(Listed::Active)? {
             if only.is_none_or(|only| *only == info.slug) {
                 let board = self.board(&info.slug);
+                // It says where the board is, which may change.
+                files.insert(board.metadata_file());
                 if let Some(server) = &board.server {
                     bell::hang(server, &board);
                     files.insert(board.bell());

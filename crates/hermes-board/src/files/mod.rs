@@ -14,7 +14,7 @@ mod workspace_archive;
 pub use attach::{ATTACHMENT_LIMIT, NewFile, attach_bytes, attach_file, attachment_file, detach};
 pub use cleanup::discard_card_files;
 pub use gc::{GarbageReport, Retention, collect_garbage};
-pub use transfer::{BroughtAttachment, bring_attachments, publish_attachments, take_files_along};
+pub use transfer::{BroughtAttachment, MOVE_FILES, bring_attachments, publish_attachments};
 pub use worker_log::{WorkerLog, log_tail, tell_log, worker_log};
 
 pub(crate) use attach::safe_name;

@@ -10,7 +10,7 @@ use crate::files::attachment_file;
 use crate::model::{Attachment, TaskId};
 use crate::sqlite::{Content, ContentKind, fetch, read_pieces, send};
 use crate::transfer_error::TransferError;
-use crate::{BoardOptions, Error, Result, StoredBoard};
+use crate::{BoardOptions, Error, MoveFiles, Result, StoredBoard};
 
 /// An attachment, and why it is not on this machine if it is not.
 #[derive(Debug)]
@@ -117,37 +117,50 @@ fn publish_stored(store: &mut StoredBoard, attachment: &Attachment) -> Result<()
     store.name_content(attachment.id, content.number, &relative)
 }
 
-/// Brings the files of attachments along when a board has moved: a server gets those of this machine, and
-/// a file has them beside it. Names what stays where it is, and why.
-pub fn take_files_along(
-    source: &StoredBoard,
-    target: &Board,
-    options: &BoardOptions,
-) -> Vec<String> {
-    let taken = || {
-        let missing = if source.is_on_server() {
-            bring_all_attachments(source)?
-        } else {
-            Vec::new()
-        };
-        let mut target = StoredBoard::open(target, options)?;
+/// The files of attachments, when a board moves.
+pub const MOVE_FILES: MoveFiles = MoveFiles {
+    bring: bring_all_attachments,
+    settle: settle_attachments,
+};
+
+/// What cannot be had is named by [`settle_attachments`], with the new board.
+fn bring_all_attachments(source: &StoredBoard) -> Result<()> {
+    if !source.is_on_server() {
+        return Ok(());
+    }
+    for task in source.cards_with_attachments()? {
+        bring_attachments(source, &task)?;
+    }
+    Ok(())
+}
+
+fn settle_attachments(target: &Board, options: &BoardOptions) -> Vec<String> {
+    let settled = StoredBoard::open(target, options).and_then(|mut target| {
         if target.is_on_server() {
             return publish_attachments(&mut target);
         }
         target.write_whole_paths()?;
-        Ok(missing)
-    };
-    match taken() {
+        missing_attachments(&target)
+    });
+    match settled {
         Ok(staying) => staying.iter().map(BroughtAttachment::sentence).collect(),
         Err(error) => vec![format!("files of attachments: {error}")],
     }
 }
 
-fn bring_all_attachments(store: &StoredBoard) -> Result<Vec<BroughtAttachment>> {
+fn missing_attachments(store: &StoredBoard) -> Result<Vec<BroughtAttachment>> {
     let mut missing = Vec::new();
     for task in store.cards_with_attachments()? {
-        let brought = bring_attachments(store, &task)?.into_iter();
-        missing.extend(brought.filter(|one| one.problem.is_some()));
+        for attachment in store.attachments(&task)? {
+            let problem = hermes_fs::open_regular(&attachment.stored_path).err();
+            let problem = problem.map(Error::from);
+            if problem.is_some() {
+                missing.push(BroughtAttachment {
+                    attachment,
+                    problem,
+                });
+            }
+        }
     }
     Ok(missing)
 }

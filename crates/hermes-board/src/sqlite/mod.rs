@@ -63,7 +63,7 @@ pub use events::{BoardEvent, EventQuery};
 pub use hosts::{HostEntry, HostUse};
 pub use lists::{CardDetail, ListQuery, RunFilter, SortOrder};
 pub use logs::{LogPart, LogState};
-pub use moving::{MoveReport, MoveRequest, MoveStep, Progress, TableReport};
+pub use moving::{MoveFiles, MoveReport, MoveRequest, MoveStep, Progress, TableReport};
 pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
 pub use overview::BoardOverview;

@@ -192,7 +192,8 @@ fn files_come_along_when_a_board_moves() {
     let gone = here.home.put_outside("gone.txt", "gone", 0o600);
     attach(&here, &gone);
     let stored = |machine: &Machine, number: usize| {
-        let listed = machine.json(&["attachments", &id]);
+        // One of them is gone, which the exit code says.
+        let listed = machine.kanban(&["attachments", &id, "--json"]).json();
         let path = listed[number]["stored_path"].as_str().unwrap();
         PathBuf::from(path)
     };

@@ -44,6 +44,15 @@ pub struct MoveRequest {
     pub patience: Duration,
 }
 
+/// What becomes of the files of a board that moves.
+#[derive(Debug, Clone, Copy)]
+pub struct MoveFiles {
+    /// Brings those of the old board to this machine.
+    pub bring: fn(&StoredBoard) -> Result<()>,
+    /// Puts those of this machine where the new board has them; names what is missing.
+    pub settle: fn(&Board, &BoardOptions) -> Vec<String>,
+}
+
 /// How far a move is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
@@ -90,14 +99,13 @@ pub struct TableReport {
 }
 
 impl BoardHome {
-    /// Moves a board. `progress` is called now and then; `take_files` brings files of the old board to the
-    /// new one and gives what stays behind.
+    /// Moves a board. `progress` is called now and then.
     pub fn move_board(
         &self,
         request: &MoveRequest,
         options: &BoardOptions,
         progress: &mut dyn FnMut(Progress<'_>),
-        take_files: &dyn Fn(&StoredBoard, &Board) -> Vec<String>,
+        files: &MoveFiles,
     ) -> Result<MoveReport> {
         let board = self.must_move(request)?;
         let server = self.server_at(&request.slug, &request.to);
@@ -135,11 +143,15 @@ impl BoardHome {
         source.begin_turn()?;
         let moved = moving
             .wait_for_workers(&source)
+            .and_then(|()| match request.is_dry_run {
+                true => Ok(()),
+                false => (files.bring)(&source),
+            })
             .and_then(|()| moving.run(&mut source, &mut report));
         source.end_turn();
         moved?;
         if report.moved {
-            report.left_out.extend(take_files(&source, &target));
+            report.left_out.extend((files.settle)(&target, options));
         }
         Ok(report)
     }

@@ -18,7 +18,7 @@ const OF_PLACE: [&str; 6] = [
     "hermes_file_chunks",
     "hermes_logs",
     "hermes_log_parts",
-    "hermes_handovers",
+    "hermes_work",
 ];
 
 pub(super) enum Side<'c> {
@@ -163,7 +163,7 @@ impl Side<'_> {
         for name in tables {
             let sql = match self {
                 Self::File(_) => format!("DELETE FROM {name}"),
-                Self::Server(_) => format!("TRUNCATE {name} RESTART IDENTITY"),
+                Self::Server(_) => format!("TRUNCATE {name} RESTART IDENTITY CASCADE"),
             };
             self.statements().execute(&sql, &[])?;
         }

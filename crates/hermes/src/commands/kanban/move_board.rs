@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use hermes_board::files::take_files_along;
+use hermes_board::files::MOVE_FILES;
 use hermes_board::{MoveReport, MoveRequest, MoveStep, Progress};
 use hermes_config::vars;
 
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         &request,
         &options,
         &mut |progress| line.show(progress),
-        &|source, target| take_files_along(source, target, &options),
+        &MOVE_FILES,
     );
     line.clear();
     let report = moved?;
