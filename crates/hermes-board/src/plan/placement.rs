@@ -66,7 +66,7 @@ impl Misplaced {
             }
             Self::Away { host, since } => {
                 let ago = now.saturating_sub(*since).max(0);
-                format!("Host {host} is away since {}.", span(ago))
+                format!("Host {host} has been away for {}.", span(ago))
             }
             Self::Full { host } => format!("Host {host} has no free slot."),
             Self::WaitsFor { host } => format!("Host {host} starts it at its next tick."),

@@ -87,7 +87,7 @@ fn a_card_for_another_host_says_whether_that_host_is_away_or_full() {
     let sentence = |gpu: &Host| why(&asking(&["gpu"], None, vec![gpu.clone()]));
     assert_eq!(sentence(&gpu), "Host gpu1 starts it at its next tick.");
     gpu.heartbeat_at = NOW - 190;
-    assert_eq!(sentence(&gpu), "Host gpu1 is away since 3 min.");
+    assert_eq!(sentence(&gpu), "Host gpu1 has been away for 3 min.");
     gpu.heartbeat_at = NOW;
     gpu.slots = Some(1);
     let scene = asking(&["gpu"], None, vec![gpu]).running_with("b", ALIVE, |running| {

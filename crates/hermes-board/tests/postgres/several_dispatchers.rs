@@ -257,6 +257,6 @@ fn a_card_waits_for_the_host_it_asks_for_and_the_others_say_so() {
     let waits = file(&mut board, &asking(&["gpu"], None));
     assert_eq!(
         why(&mut desk, &board, &waits),
-        "Host gpu1 is away since 0 s."
+        "Host gpu1 has been away for 0 s."
     );
 }
