@@ -18,7 +18,7 @@ const OPEN: &str = "demo, chat, config show, config get, config path, config env
     skills check, skills audit, skills config, skills reset, skills list-modified, skills diff, \
     skills opt-out, skills opt-in, skills repair-official, skills publish, skills snapshot export, \
     skills tap list, skills tap remove, skills pending, skills reject, addons list, addons show, addons install, addons remove, \
-    addons verify, addons gc, addons doctor, addons call, addons restart, addons logs, addons python, plugins list, \
+    addons verify, addons gc, addons doctor, addons call, addons restart, addons logs, addons python, plugins list, plugins show, \
     memory status, memory pending, memory reject, insights, tools list, \
     tools call, completion, man, version";
 
