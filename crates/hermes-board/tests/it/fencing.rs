@@ -23,10 +23,15 @@ fn worker_board(fixture: &Fixture, task: &TaskId, run: RunId) -> StoredBoard {
     board
 }
 
-fn attachment() -> NewAttachment {
+/// An attachment whose file lies where the board has its own.
+fn attachment(board: &StoredBoard, id: &TaskId) -> NewAttachment {
+    let directory = board.board().attachments.join(id.as_str());
+    std::fs::create_dir_all(&directory).unwrap();
+    let stored_path = directory.canonicalize().unwrap().join("a.txt");
+    std::fs::write(&stored_path, "a").unwrap();
     NewAttachment {
         filename: "a.txt".to_owned(),
-        stored_path: "/nowhere/a.txt".into(),
+        stored_path,
         content_type: None,
         size: 1,
         uploaded_by: None,
@@ -52,7 +57,8 @@ const WRITES: [Attempted; 11] = [
         board.create(&card("more")).map(drop)
     }),
     ("attach", |board, id, _| {
-        board.record_attachment(id, &attachment()).map(drop)
+        let new = attachment(board, id);
+        board.record_attachment(id, &new).map(drop)
     }),
     ("remove an attachment", |board, _, _| {
         board.forget_attachment(1).map(drop)
@@ -104,7 +110,8 @@ fn a_worker_that_lost_its_claim_can_write_nothing() {
     let mut board = fixture.open();
     let id = file(&mut board, &card("work"));
     file(&mut board, &card("other"));
-    board.record_attachment(&id, &attachment()).unwrap();
+    let new = attachment(&board, &id);
+    board.record_attachment(&id, &new).unwrap();
     let run = claim(&mut board, &id);
     let mut stale = worker_board(&fixture, &id, run);
     let reclaimed = board.reclaim(&id, Some("host:1"), None, Termination::default());
@@ -138,7 +145,8 @@ fn a_worker_with_its_claim_can_write_everything() {
         let mut board = fixture.open();
         let id = file(&mut board, &card("work"));
         file(&mut board, &card("other"));
-        board.record_attachment(&id, &attachment()).unwrap();
+        let new = attachment(&board, &id);
+        board.record_attachment(&id, &new).unwrap();
         let run = claim(&mut board, &id);
         let mut own = worker_board(&fixture, &id, run);
         write(&mut own, &id, run).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -227,17 +227,23 @@ fn a_card_waits_for_the_host_it_asks_for_and_the_others_say_so() {
     let run = board.run(running.claim.run.unwrap()).unwrap().unwrap();
     assert_eq!(run.host.as_deref(), Some("gpu1"));
     desk.dispatcher.limits.crash_grace_seconds = 0;
-    hermes_proc::kill_marked(
-        &["HERMES_KANBAN_DB"],
-        |process| Path::new(&process.values[0]).starts_with(gpu.root.path()),
-        Duration::from_secs(10),
-    );
+    let place = gpu.root.path().to_owned();
+    let kill_worker = || {
+        hermes_proc::kill_marked(
+            &["HERMES_KANBAN_DB"],
+            |process| Path::new(&process.values[0]).starts_with(&place),
+            Duration::from_secs(10),
+        );
+    };
+    kill_worker();
     let report = desk.dispatcher.tick(&mut board).unwrap();
     assert!(report.crashed.is_empty(), "desk judged a worker of gpu1");
     gpu.dispatcher.limits.crash_grace_seconds = 0;
-    // A process loses its marks a moment before its parent can be told that it ended.
+    // A process has its marks a moment after it was started, and loses them a moment before its parent can
+    // be told that it ended.
     let mut crashed = Vec::new();
     for _ in 0..100 {
+        kill_worker();
         crashed = gpu.dispatcher.tick(&mut gpu.open()).unwrap().crashed;
         if !crashed.is_empty() {
             break;
