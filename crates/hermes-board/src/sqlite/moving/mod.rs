@@ -143,9 +143,12 @@ impl BoardHome {
         source.begin_turn()?;
         let moved = moving
             .wait_for_workers(&source)
-            .and_then(|()| match request.is_dry_run {
-                true => Ok(()),
-                false => (files.bring)(&source),
+            .and_then(|()| {
+                if request.is_dry_run {
+                    Ok(())
+                } else {
+                    (files.bring)(&source)
+                }
             })
             .and_then(|()| moving.run(&mut source, &mut report));
         source.end_turn();
