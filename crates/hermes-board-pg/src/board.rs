@@ -6,15 +6,15 @@ use std::time::Duration;
 use crate::board_address::{BoardAddress, Durability};
 use crate::connection::Connection;
 use crate::error::{Error, Result};
-use crate::patience::Patience;
 use crate::pool;
+use crate::retrying::Retrying;
 
 /// An open board.
 #[derive(Debug)]
 pub struct ServerBoard {
     place: BoardAddress,
     busy_timeout: Duration,
-    patience: Patience,
+    retrying: Retrying,
     connection: RefCell<Option<Connection>>,
 }
 
@@ -28,13 +28,13 @@ impl Drop for ServerBoard {
 
 impl ServerBoard {
     /// Opens a board, creating its schema if need be. Waits no longer than `busy_timeout` for others
-    /// that write, and no longer than `patience` says for a server that cannot be reached.
-    pub fn open(place: &BoardAddress, busy_timeout: Duration, patience: &Patience) -> Result<Self> {
-        let (connection, has_waited) = patience.retry(|| pool::take(place, busy_timeout))?;
+    /// that write, and no longer than `retrying` says for a server that cannot be reached.
+    pub fn open(place: &BoardAddress, busy_timeout: Duration, retrying: &Retrying) -> Result<Self> {
+        let (connection, has_waited) = retrying.retry(|| pool::take(place, busy_timeout))?;
         let board = Self {
             place: place.clone(),
             busy_timeout,
-            patience: patience.clone(),
+            retrying: retrying.clone(),
             connection: RefCell::new(Some(connection)),
         };
         if has_waited {
@@ -133,7 +133,7 @@ impl ServerBoard {
         &self,
         first: impl Fn(&Connection) -> Result<T>,
     ) -> Result<(std::cell::Ref<'_, Connection>, T)> {
-        self.patience.retry(|| self.begun_now(&first))
+        self.retrying.retry(|| self.begun_now(&first))
     }
 
     fn begun_now<T>(

@@ -19,7 +19,7 @@ const COPYING: Duration = Duration::from_mins(15);
 
 /// What is in the schema of a board.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum SchemaState {
     /// No schema, or an empty one.
     Nothing,
     /// A board that is in use, or was made to be.
@@ -34,13 +34,13 @@ pub enum Standing {
 }
 
 /// Looks at the schema of a board without making one. One that is not ours to use is refused.
-pub fn look_at(place: &BoardAddress) -> Result<Standing> {
+pub fn look_at(place: &BoardAddress) -> Result<SchemaState> {
     let (raw, _) = Raw::connect(&place.address, &place.passwords)?;
     schema::check_server(&raw, &place.address, &place.schema)?;
     match schema::format_of(&raw, &place.address, &place.schema) {
-        Ok(None | Some(0)) => return Ok(Standing::Nothing),
+        Ok(None | Some(0)) => return Ok(SchemaState::Nothing),
         Ok(Some(_)) => {}
-        Err(crate::Error::MovedAway { .. }) => return Ok(Standing::MovedAway),
+        Err(crate::Error::MovedAway { .. }) => return Ok(SchemaState::MovedAway),
         Err(error) => return Err(error),
     }
     let schema = &place.schema;
@@ -53,7 +53,7 @@ pub fn look_at(place: &BoardAddress) -> Result<Standing> {
         LIMIT,
     )?;
     let number = |column: usize| row.get(column)?.as_deref()?.parse().ok();
-    Ok(Standing::Board {
+    Ok(SchemaState::Board {
         cards: number(0).unwrap_or(0),
         version: number(1).unwrap_or(0),
         note: row.get(2).cloned().flatten(),

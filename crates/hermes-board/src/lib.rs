@@ -42,7 +42,7 @@ pub use claim_lock::own_lock;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
-pub use hermes_board_pg::Patience;
+pub use hermes_board_pg::Retrying;
 pub(crate) use hermes_text::shown;
 pub use host_error::{HostError, SharedHostId};
 pub use host_identity::{

@@ -2,7 +2,6 @@
 //! it, and pushing back, so that any machine of the board can go on. Whoever works in a worktree can
 //! change the settings of the copy, so that it is treated like a repository of anybody.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -375,19 +374,7 @@ impl Mirror {
             return Ok(None);
         }
         let reference = format!("{head}:refs/heads/{branch}");
-        let words: Vec<OsString> = [
-            "push",
-            "--quiet",
-            "--no-verify",
-            "--no-signed",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-            "--receive-pack=git-receive-pack",
-            self.address.as_str(),
-            &reference,
-        ]
-        .map(OsString::from)
-        .into();
+        let words = push_words(self.address.as_str(), &reference);
         let git = with_credentials(&self.git, target);
         match git.run_within(target, words, NETWORK) {
             Ok(_) => {}
@@ -411,6 +398,21 @@ impl Mirror {
         self.git.run(&self.path, ["update-ref", &name, &head])?;
         Ok(Some(head))
     }
+}
+
+/// A push that runs nothing and sends nothing besides the one reference, never by force.
+pub(crate) fn push_words<'w>(remote: &'w str, reference: &'w str) -> [&'w str; 9] {
+    [
+        "push",
+        "--quiet",
+        "--no-verify",
+        "--no-signed",
+        "--no-follow-tags",
+        "--recurse-submodules=no",
+        "--receive-pack=git-receive-pack",
+        remote,
+        reference,
+    ]
 }
 
 /// Git with the programs that the user has chosen for passwords; those of the repository are not run.

@@ -24,7 +24,7 @@ pub use limits::{CapScope, Limits, automatic_in_progress};
 pub use placement::Misplaced;
 pub use planner::plan;
 pub use report::{
-    Capped, Elsewhere, Hampered, HeldBack, NotStarted, ProfileCapped, Report, Started, TooEarly,
+    Capped, Hampered, HeldBack, NotStarted, OnOtherHost, ProfileCapped, Report, Started, TooEarly,
 };
 pub use why::{Verdict, why_resting};
 

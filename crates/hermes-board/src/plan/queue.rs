@@ -11,8 +11,8 @@ use crate::plan::age::since;
 use crate::plan::guard::held;
 use crate::plan::placement::misplaced;
 use crate::plan::{
-    Action, Capped, Elsewhere, GuardReason, Hampered, Held, HeldBack, Plan, ProfileCapped, Started,
-    TooEarly, WorkerFact, WorkerRef,
+    Action, Capped, GuardReason, Hampered, Held, HeldBack, OnOtherHost, Plan, ProfileCapped,
+    Started, TooEarly, WorkerFact, WorkerRef,
 };
 use crate::store::{Candidate, ClaimFrom, GuardFacts, HOST_CAP, RunningTask, WaitNote, WaitReason};
 
@@ -196,7 +196,7 @@ impl<'a, 'p> Queue<'a, 'p> {
         self.plan
             .report
             .skipped_placement
-            .extend(why.map(|why| Elsewhere {
+            .extend(why.map(|why| OnOtherHost {
                 task_id: card.id.clone(),
                 why,
             }));

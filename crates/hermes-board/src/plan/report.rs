@@ -46,7 +46,7 @@ pub struct Report {
     pub skipped_scheduled: Vec<TooEarly>,
     /// Cards that ask for another host than this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub skipped_placement: Vec<Elsewhere>,
+    pub skipped_placement: Vec<OnOtherHost>,
     pub woken: Vec<TaskId>,
     /// Ready cards that wait for a parent again.
     pub sent_back: Vec<TaskId>,
@@ -112,7 +112,7 @@ pub struct TooEarly {
 
 /// A card that asks for another host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Elsewhere {
+pub struct OnOtherHost {
     pub task_id: TaskId,
     #[serde(flatten)]
     pub why: Misplaced,

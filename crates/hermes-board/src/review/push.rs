@@ -3,7 +3,7 @@
 use hermes_proc::GitError;
 
 use crate::Result;
-use crate::repository::with_credentials;
+use crate::repository::{push_words, with_credentials};
 use crate::review::land::LIMITS;
 use crate::review::{Landed, ReviewedWork};
 use crate::review_error::ReviewError;
@@ -53,17 +53,7 @@ impl ReviewedWork {
         let remote = self.remote(named)?;
         let branch = self.own_branch("pushed")?.to_owned();
         let reference = format!("{commit}:refs/heads/{branch}");
-        let words = [
-            "push",
-            "--quiet",
-            "--no-verify",
-            "--no-signed",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-            "--receive-pack=git-receive-pack",
-            &remote,
-            &reference,
-        ];
+        let words = push_words(&remote, &reference);
         let git = with_credentials(&self.git, &self.top);
         match git.run_within(&self.top, words, LIMITS) {
             Ok(_) => Ok(Landed::Pushed {

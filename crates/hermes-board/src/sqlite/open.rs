@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use hermes_board_pg::Patience;
+use hermes_board_pg::Retrying;
 use hermes_config::{Environment, vars};
 use hermes_fs::{FileLock, LockOptions};
 use hermes_store::{Database, Header, Integrity, JournalMode, OpenOptions};
@@ -55,7 +55,7 @@ pub struct BoardOptions {
     pub check: CheckDepth,
     pub busy_timeout: Duration,
     /// How long a server that cannot be reached is waited for.
-    pub patience: Patience,
+    pub retrying: Retrying,
     /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
     pub clock: Arc<dyn Clock>,
@@ -67,7 +67,7 @@ impl Default for BoardOptions {
         Self {
             check: CheckDepth::default(),
             busy_timeout: BUSY_TIMEOUT,
-            patience: Patience::default(),
+            retrying: Retrying::default(),
             failure_limit: FailurePolicy::DEFAULT_LIMIT,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// Opens the board, creating its schema if need be.
 pub(super) fn open(server: &BoardServer, options: &BoardOptions) -> pg::Result<ServerBoard> {
-    ServerBoard::open(server.place()?, options.busy_timeout, &options.patience)
+    ServerBoard::open(server.place()?, options.busy_timeout, &options.retrying)
 }
 
 /// A connection inside a transaction.

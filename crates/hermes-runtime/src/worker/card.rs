@@ -12,7 +12,7 @@ use hermes_board::dispatch::write_exit_record;
 use hermes_board::files::{bring_attachments, tell_log};
 use hermes_board::model::{RunId, Status, Task, WorkerExit};
 use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
-use hermes_board::{BoardOptions, Patience, StoredBoard, WorkerVariables};
+use hermes_board::{BoardOptions, Retrying, StoredBoard, WorkerVariables};
 use hermes_config::vars;
 use hermes_proc::Wake;
 use hermes_tools::{ImageReference, has_image_ending, images_in};
@@ -63,7 +63,7 @@ impl Worker {
             card,
             board: home.select(None)?,
             options: BoardOptions {
-                patience: Patience::new(SERVER_WAIT, |pause| {
+                retrying: Retrying::new(SERVER_WAIT, |pause| {
                     std::thread::sleep(pause);
                     false
                 }),
@@ -100,7 +100,7 @@ impl Worker {
             board: self.board.clone(),
             // The watch looks again by itself.
             options: BoardOptions {
-                patience: Patience::default(),
+                retrying: Retrying::default(),
                 ..self.options.clone()
             },
             task: self.card.task.clone(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hermes_board::model::{Run, RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{BoardOptions, Error, Patience, StoredBoard};
+use hermes_board::{BoardOptions, Error, Retrying, StoredBoard};
 use hermes_secret::{Redactor, Sink};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ impl BoardCall<'_> {
         if self.access.worker().is_some() {
             let seconds = u64::try_from(self.access.claim_ttl_seconds).unwrap_or(0);
             let interrupt = Arc::clone(&self.context.interrupt);
-            options.patience = Patience::new(Duration::from_secs(seconds), move |pause| {
+            options.retrying = Retrying::new(Duration::from_secs(seconds), move |pause| {
                 interrupt.wait(pause)
             });
         }

@@ -80,6 +80,33 @@ impl Machine {
         card["task"]["status"].as_str().unwrap().to_owned()
     }
 
+    /// Runs one of [`COMMANDS`]: `#N` is the Nth card of `cards`, to which those that it names are added.
+    fn run_command(&self, command: &str, cards: &mut Vec<String>) -> ProgramOutput {
+        self.home.put_outside("note.txt", "a note", 0o600);
+        let words = command.split(' ').map(|word| {
+            let number = word
+                .strip_prefix('#')
+                .and_then(|number| number.parse().ok());
+            let card = number.and_then(|number: usize| cards.get(number - 1));
+            card.cloned().unwrap_or_else(|| match word {
+                "note.txt" => self.home.outside(word).display().to_string(),
+                word => word.to_owned(),
+            })
+        });
+        let words: Vec<String> = words.collect();
+        let output = self.home.hermes(["kanban"]).args(&words).run();
+        for part in output
+            .stdout
+            .split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
+        {
+            let is_card = part.len() == 10 && part.starts_with("t_");
+            if is_card && !cards.iter().any(|card| card == part) {
+                cards.push(part.to_owned());
+            }
+        }
+        output
+    }
+
     fn gateway(&self) -> Running {
         let call = self.home.hermes(["gateway", "run"]);
         let gateway = call.env("HERMES_GATEWAY_MAX_STARTS", "0").start();
@@ -444,30 +471,9 @@ fn every_command_says_on_a_server_what_it_says_on_a_file() {
     for command in COMMANDS {
         let mut said = Vec::new();
         for (machine, cards) in [&file, &server].into_iter().zip(&mut known) {
-            machine.home.put_outside("note.txt", "a note", 0o600);
-            let words = command.split(' ').map(|word| {
-                let card = word
-                    .strip_prefix('#')
-                    .and_then(|number| number.parse().ok());
-                let card = card.and_then(|number: usize| cards.get(number - 1));
-                card.cloned().unwrap_or_else(|| match word {
-                    "note.txt" => machine.home.outside(word).display().to_string(),
-                    word => word.to_owned(),
-                })
-            });
-            let words: Vec<String> = words.collect();
-            let output = machine.home.hermes(["kanban"]).args(&words).run();
+            let output = machine.run_command(command, cards);
             // Refused or not, but understood.
             assert!(matches!(output.code, Some(0 | 1)), "{output}");
-            for part in output
-                .stdout
-                .split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
-            {
-                let is_card = part.len() == 10 && part.starts_with("t_");
-                if is_card && !cards.iter().any(|card| card == part) {
-                    cards.push(part.to_owned());
-                }
-            }
             said.push(comparable(machine, cards, &output));
         }
         assert!(

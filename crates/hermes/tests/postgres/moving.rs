@@ -43,29 +43,8 @@ fn sqlite(path: &std::path::Path, sql: &str) -> Result<String, String> {
 /// Cards of all kinds: linked, swarmed, commented, attached to, worked on, reviewed, archived.
 fn fill(machine: &Machine) {
     let mut cards: Vec<String> = Vec::new();
-    machine.home.put_outside("note.txt", "a note", 0o600);
     for command in COMMANDS.iter().filter(|command| !command.starts_with("gc")) {
-        let words = command.split(' ').map(|word| {
-            let number = word
-                .strip_prefix('#')
-                .and_then(|number| number.parse().ok());
-            let card = number.and_then(|number: usize| cards.get(number - 1));
-            card.cloned().unwrap_or_else(|| match word {
-                "note.txt" => machine.home.outside(word).display().to_string(),
-                word => word.to_owned(),
-            })
-        });
-        let words: Vec<String> = words.collect();
-        let output = machine.home.hermes(["kanban"]).args(&words).run();
-        for part in output
-            .stdout
-            .split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
-        {
-            let is_card = part.len() == 10 && part.starts_with("t_");
-            if is_card && !cards.iter().any(|card| card == part) {
-                cards.push(part.to_owned());
-            }
-        }
+        machine.run_command(command, &mut cards);
     }
     let text = "quotes ' \" \\ and signs \u{1f980} \t\n of all kinds";
     machine.create("texts", &["--body", text, "--check", "true"]);

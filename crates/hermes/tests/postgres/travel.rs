@@ -80,6 +80,18 @@ fn repository(site: &Site) -> (PathBuf, String) {
     (bare, format!("file://{bare_text}"))
 }
 
+/// Flags of a card that is worked on in a clone of a repository.
+fn cloned_from(url: &str) -> [&str; 6] {
+    [
+        "--workspace",
+        "worktree",
+        "--repo",
+        url,
+        "--assignee",
+        "coder",
+    ]
+}
+
 #[test]
 fn an_attachment_of_one_machine_is_read_on_another() {
     let database = Postgres::shared().database();
@@ -356,14 +368,7 @@ fn a_branch_is_continued_on_another_machine_and_reviewed_from_a_third() {
     let (here, there) = (Site::new(&database, first), Site::new(&database, second));
     let third = Site::new(&database, "");
     let (bare, url) = repository(&here);
-    let flags = [
-        "--workspace",
-        "worktree",
-        "--repo",
-        &url,
-        "--assignee",
-        "coder",
-    ];
+    let flags = cloned_from(&url);
     let id = here.machine.create("code", &flags);
     here.dispatch_until(&id, "blocked");
     here.dispatch();
@@ -399,14 +404,7 @@ fn a_card_goes_on_from_its_last_push_after_its_machine_was_killed() {
     let second = "kanban complete \"$HERMES_KANBAN_TASK\" --summary \"$(git log --format=%s)\"";
     let (here, there) = (Site::new(&database, first), Site::new(&database, second));
     let (bare, url) = repository(&here);
-    let flags = [
-        "--workspace",
-        "worktree",
-        "--repo",
-        &url,
-        "--assignee",
-        "coder",
-    ];
+    let flags = cloned_from(&url);
     let id = here.machine.create("code", &flags);
     here.dispatch_until(&id, "blocked");
     here.dispatch();
@@ -450,14 +448,7 @@ fn a_push_that_is_rejected_refuses_the_completion_and_loses_nothing() {
     let site = Site::new(&database, script);
     let (bare, url) = repository(&site);
     std::fs::write(site.machine.home.user_home().join("url"), &url).unwrap();
-    let flags = [
-        "--workspace",
-        "worktree",
-        "--repo",
-        &url,
-        "--assignee",
-        "coder",
-    ];
+    let flags = cloned_from(&url);
     let id = site.machine.create("code", &flags);
     site.dispatch_until(&id, "blocked");
     site.dispatch();
@@ -549,14 +540,7 @@ fn a_board_in_a_file_clones_and_pushes_as_well() {
     let site = Site::new(&database, script);
     site.machine.home.put("config.yaml", "");
     let (bare, url) = repository(&site);
-    let flags = [
-        "--workspace",
-        "worktree",
-        "--repo",
-        &url,
-        "--assignee",
-        "coder",
-    ];
+    let flags = cloned_from(&url);
     let id = site.machine.create("code", &flags);
     site.dispatch_until(&id, "done");
     let branch = format!("wt/{id}");

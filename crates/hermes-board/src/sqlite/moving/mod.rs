@@ -12,7 +12,7 @@ mod side;
 
 use std::time::{Duration, Instant};
 
-use hermes_board_pg::{self as pg, Durability, Standing};
+use hermes_board_pg::{self as pg, Durability, SchemaState};
 use serde::Serialize;
 
 use crate::boards::{Board, BoardHome, BoardServer, BoardSlug, MetadataChange, TickLock};
@@ -41,7 +41,7 @@ pub struct MoveRequest {
     /// Looks and checks, and changes nothing.
     pub is_dry_run: bool,
     /// How long to wait for workers to end.
-    pub patience: Duration,
+    pub worker_timeout: Duration,
 }
 
 /// What becomes of the files of a board that moves.
@@ -331,8 +331,8 @@ impl Moving<'_> {
         };
         let place = server.place().map_err(pg::Error::from)?;
         match pg::look_at(place)? {
-            Standing::Nothing | Standing::MovedAway => Ok(()),
-            Standing::Board {
+            SchemaState::Nothing | SchemaState::MovedAway => Ok(()),
+            SchemaState::Board {
                 cards,
                 version,
                 note,
@@ -356,7 +356,7 @@ impl Moving<'_> {
             return self.keep_file(&at);
         };
         let place = server.place().map_err(pg::Error::from)?;
-        if pg::look_at(place)? != Standing::MovedAway {
+        if pg::look_at(place)? != SchemaState::MovedAway {
             return Ok(None);
         }
         let kept = BoardServer::aside(&place.schema, &at);
@@ -388,7 +388,7 @@ impl Moving<'_> {
     }
 
     fn wait_for_workers(&mut self, source: &StoredBoard) -> Result<()> {
-        let deadline = Instant::now() + self.request.patience;
+        let deadline = Instant::now() + self.request.worker_timeout;
         loop {
             let busy = source.looked(refuse_busy);
             let is_busy = matches!(

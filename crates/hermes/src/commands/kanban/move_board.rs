@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         slug: home.select(kanban.board)?.slug,
         to: args.to.trim().to_owned(),
         is_dry_run: args.dry_run,
-        patience: if args.wait { WAIT } else { Duration::ZERO },
+        worker_timeout: if args.wait { WAIT } else { Duration::ZERO },
     };
     let options = hermes_runtime::kanban_settings(kanban).board_options(&kanban.env);
     let mut line = MoveLine::new(kanban);

@@ -14,18 +14,18 @@ type Wait = dyn Fn(Duration) -> bool + Send + Sync;
 
 /// How long a server that cannot be reached is waited for.
 #[derive(Clone, Default)]
-pub struct Patience {
+pub struct Retrying {
     limit: Duration,
     wait: Option<Arc<Wait>>,
 }
 
-impl fmt::Debug for Patience {
+impl fmt::Debug for Retrying {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Patience({:?})", self.limit)
+        write!(f, "Retrying({:?})", self.limit)
     }
 }
 
-impl Patience {
+impl Retrying {
     /// Waits up to `limit`. `wait` waits for a while and tells whether somebody wants an end of it.
     pub fn new(limit: Duration, wait: impl Fn(Duration) -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -71,9 +71,9 @@ mod tests {
         }
     }
 
-    fn tries(patience: &Patience, error: impl Fn() -> Error, successful: u32) -> (u32, bool) {
+    fn tries(retrying: &Retrying, error: impl Fn() -> Error, successful: u32) -> (u32, bool) {
         let tried = Cell::new(0);
-        let done = patience.retry(|| {
+        let done = retrying.retry(|| {
             tried.set(tried.get() + 1);
             if tried.get() == successful {
                 Ok(())
@@ -86,14 +86,14 @@ mod tests {
 
     #[test]
     fn a_server_is_waited_for_within_limits() {
-        let long = Patience::new(Duration::from_mins(1), |_| false);
+        let long = Retrying::new(Duration::from_mins(1), |_| false);
         assert_eq!(tries(&long, away, 3), (3, true));
         // What is wrong with the request does not get better.
         assert_eq!(tries(&long, || Error::Nul, 3), (1, false));
-        assert_eq!(tries(&Patience::default(), away, 3), (1, false));
-        let interrupted = Patience::new(Duration::from_mins(1), |_| true);
+        assert_eq!(tries(&Retrying::default(), away, 3), (1, false));
+        let interrupted = Retrying::new(Duration::from_mins(1), |_| true);
         assert_eq!(tries(&interrupted, away, 3), (1, false));
-        let short = Patience::new(Duration::ZERO, |_| false);
+        let short = Retrying::new(Duration::ZERO, |_| false);
         assert_eq!(tries(&short, away, 3), (1, false));
     }
 }
